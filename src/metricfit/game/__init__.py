@@ -1,0 +1,24 @@
+"""The game between predictor and adversary: what a solver solves, and the referee of its answer."""
+
+from metricfit.game.best_response import adversary_values, bounds, predictor_values
+from metricfit.game.definition import TABLE_LIMIT, Game, make_game
+from metricfit.game.errors import InfeasibleConstraintsError
+from metricfit.game.feasibility import constraint_slacks, make_feasible, most_slack
+from metricfit.game.strategy import Strategy, average_ties, clean, mix
+
+__all__ = [
+    "TABLE_LIMIT",
+    "Game",
+    "InfeasibleConstraintsError",
+    "Strategy",
+    "adversary_values",
+    "average_ties",
+    "bounds",
+    "clean",
+    "constraint_slacks",
+    "make_feasible",
+    "make_game",
+    "mix",
+    "most_slack",
+    "predictor_values",
+]

@@ -1,0 +1,24 @@
+"""How every compiled kernel of the library is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+
+__all__ = ["kernel"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def kernel(function: Function) -> Function:
+    """Compile a function with Numba: cached on disk, without the interpreter lock, one thread.
+
+    Division follows NumPy (infinities instead of exceptions). ``fastmath`` stays off, because it
+    would remove the guards against NaN.
+
+    Numba compiles once per type of argument, and a read-only array is another type than a writeable
+    one. Pass the same kind each time: metric tables are read-only, everything else is writeable.
+    """
+    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy")(function))

@@ -1,0 +1,156 @@
+"""The game itself: a metric, scores, and the constraints' rows for these labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metricfit.game.feasibility import constraint_rows
+from metricfit.metrics import Metric
+
+__all__ = ["TABLE_LIMIT", "Game", "make_game"]
+
+TABLE_LIMIT = 2000
+"""Up to this many items the whole table of the metric is kept; above, parts of it as needed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Game:
+    r"""A predictor and an adversary choose sets of items; the metric is what one pays the other.
+
+    .. math:: v = \min_{Q, \lambda \ge 0} \max_P \; E[\mathrm{metric}(S, T)] - \sum_i q_i \psi_i
+              + \sum_c \lambda_c \, E[\mathrm{slack}_c(S)]
+
+    where the predictor draws `S` from `P`, the adversary `T` from `Q`, and ``q_i`` is the probability
+    that the adversary includes item `i`.
+
+    Attributes
+    ----------
+    metric : Metric
+        Its table is the payoff; its constraints bind the predictor.
+    scores : ndarray, shape (n,)
+        In canonical order: items ``[0, split)``, then items ``[split, n)``, scores descending inside
+        each part.
+    split : int
+        The number of positives when there are constraints (labels of one come first), otherwise `n`.
+    gain, offset : ndarray, shape (C, n + 1)
+        Constraint `c` says that ``gain[c, k] * m + offset[c, k]``, with `k` the number of items of the
+        predictor's set and `m` the number of those before the split, is not negative on average.
+    order : ndarray of int64, shape (n,)
+        ``scores == user_scores[order]``.
+    """
+
+    metric: Metric
+    scores: NDArray[np.float64]
+    split: int
+    gain: NDArray[np.float64]
+    offset: NDArray[np.float64]
+    order: NDArray[np.int64]
+
+    @property
+    def n(self) -> int:
+        """Number of items."""
+        return self.scores.size
+
+    def payoff_columns(
+        self, sizes: NDArray[np.int64], start: int, stop: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Tables at predictor sizes ``start`` to ``stop - 1`` and the given adversary sizes."""
+        n = self.n
+        if n <= TABLE_LIMIT:
+            alpha, beta = self.metric.table(n)
+            return alpha[start:stop, sizes], beta[start:stop, sizes]
+        return self.metric.coefficients(np.arange(start, stop)[:, None], sizes[None, :], n)
+
+    def payoff_rows(
+        self, sizes: NDArray[np.int64], start: int, stop: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Tables at the given predictor sizes and adversary sizes ``start`` to ``stop - 1``."""
+        n = self.n
+        if n <= TABLE_LIMIT:
+            alpha, beta = self.metric.table(n)
+            return alpha[sizes, start:stop], beta[sizes, start:stop]
+        return self.metric.coefficients(sizes[:, None], np.arange(start, stop)[None, :], n)
+
+    def __repr__(self) -> str:
+        return f"Game({self.metric.name}, n={self.n}, constraints={self.gain.shape[0]})"
+
+
+def make_game(metric: Metric, scores: ArrayLike, labels: ArrayLike | None = None) -> Game:
+    """Check the input, sort it into canonical order and evaluate the constraints on the labels.
+
+    Parameters
+    ----------
+    metric : Metric
+        The payoff, with its constraints.
+    scores : array_like, shape (n,)
+        One finite number per item, ``n >= 1``.
+    labels : array_like of 0 and 1, shape (n,), optional
+        Needed if the metric has constraints.
+
+    Raises
+    ------
+    ValueError
+        If the input is not usable; the message says what to change.
+    InfeasibleConstraintsError
+        If the constraints cannot be satisfied on these labels.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> game = make_game(mf.f1, [0.1, 0.7, -0.2])
+    >>> game.scores, game.order
+    (array([ 0.7,  0.1, -0.2]), array([1, 0, 2]))
+    """
+    if not isinstance(metric, Metric):
+        raise TypeError(
+            f"metric must be a metricfit Metric, got {metric!r}; look it up with metricfit.get_metric"
+        )
+    values = _checked_scores(scores)
+    n = values.size
+    positive = None if labels is None else _checked_labels(labels, n)
+    if not metric.constraints:
+        order = np.argsort(-values, kind="stable")
+        empty = np.zeros((0, n + 1))
+        return Game(metric, values[order], n, empty, empty, order)
+    if positive is None:
+        raise ValueError(
+            f"the constraints of {metric.name} are about the true labels: pass labels, one 0 or 1 per score"
+        )
+    order = np.lexsort((-values, ~positive))
+    split = int(np.count_nonzero(positive))
+    gain, offset = constraint_rows(metric.constraints, n, split)
+    return Game(metric, values[order], split, gain.copy(), offset.copy(), order)
+
+
+def _checked_scores(scores: ArrayLike) -> NDArray[np.float64]:
+    try:
+        values = np.asarray(scores, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"scores must be real numbers, one per item: {error}") from error
+    if values.ndim != 1:
+        raise ValueError(
+            f"scores must have one dimension, got shape {values.shape}; flatten them or use solve_many"
+        )
+    if values.size == 0:
+        raise ValueError("scores are empty: a game needs at least one item")
+    if not np.isfinite(values).all():
+        worst = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise ValueError(
+            f"scores must be finite, but scores[{worst}] is {values[worst]}; "
+            "look for a diverged model or missing values in its input"
+        )
+    return values
+
+
+def _checked_labels(labels: ArrayLike, n: int) -> NDArray[np.bool_]:
+    given = np.asarray(labels)
+    if given.shape != (n,):
+        raise ValueError(f"labels must have the shape of the scores, ({n},), got {given.shape}")
+    positive = given == 1
+    if not np.all(positive | (given == 0)):
+        wrong = given[~(positive | (given == 0))][0]
+        raise ValueError(f"labels must be 0 or 1, got {wrong}; recode them, for instance as labels > 0")
+    return np.asarray(positive, dtype=np.bool_)

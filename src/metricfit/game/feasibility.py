@@ -1,0 +1,249 @@
+"""Whether the constraints can be met on the labels at hand, and by which prediction best.
+
+Given the number of predicted positives `k`, every constraint is affine in the number `m` of true
+positives, and a mixture reaches every `m` between the extremes. So only `k` and `m` matter: a single
+constraint is at its best at an extreme of `m`, and several are a linear program with two columns per `k`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+from metricfit.game.compiled import kernel
+from metricfit.game.errors import InfeasibleConstraintsError
+from metricfit.game.strategy import Strategy, mix
+from metricfit.metrics import Constraint
+
+__all__ = ["SLACK_TOLERANCE", "constraint_rows", "constraint_slacks", "make_feasible", "most_slack"]
+
+SLACK_TOLERANCE = 1e-9
+"""A predictor may miss a constraint by this much, for rounding."""
+
+# Below this slack the best pure choice of (k, m) is not trusted to be good enough to mix with.
+PURE_SLACK = 1e-3
+
+
+@lru_cache(maxsize=1024)
+def constraint_rows(
+    constraints: tuple[Constraint, ...], n: int, positives: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return `gain` and `offset` of the constraints, each of shape (C, n + 1), after checking them.
+
+    Raises
+    ------
+    InfeasibleConstraintsError
+        Naming the first constraint that cannot be met, alone or with those before it, and the best
+        value that can be reached.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> gain, offset = constraint_rows((mf.recall >= 0.5,), 3, 2)
+    >>> gain
+    array([[0.5, 0.5, 0.5, 0.5]])
+    >>> constraint_rows((mf.precision >= 0.5,), 9, 0)[1][0, :3]
+    array([ 0.5, -0.5, -0.5])
+    """
+    gain = np.empty((len(constraints), n + 1))
+    offset = np.empty_like(gain)
+    sizes = np.arange(n + 1)
+    for c, constraint in enumerate(constraints):
+        alpha, beta = constraint.metric.coefficients(sizes, np.full(n + 1, positives), n)
+        sign = 1.0 if constraint.sense == ">=" else -1.0
+        gain[c] = sign * alpha
+        offset[c] = sign * (beta - constraint.threshold)
+    for c, constraint in enumerate(constraints):
+        best = _best_pure(gain[c : c + 1], offset[c : c + 1], positives)[2]
+        if best < -SLACK_TOLERANCE:
+            raise InfeasibleConstraintsError(_sentence(constraint, best, (), n, positives))
+    for c in range(1, len(constraints)):
+        known = slice(0, c + 1)
+        if _best_pure(gain[known], offset[known], positives)[2] >= 0.0:
+            continue
+        if _best_mixed(gain[known], offset[known], positives)[1] < -SLACK_TOLERANCE:
+            best = _best_beside_others(gain[known], offset[known], positives)
+            raise InfeasibleConstraintsError(_sentence(constraints[c], best, constraints[:c], n, positives))
+    return gain, offset
+
+
+def most_slack(gain: NDArray[np.float64], offset: NDArray[np.float64], split: int) -> Strategy:
+    """Return the predictor whose worst constraint is met by the widest margin, or nearly so.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> gain, offset = constraint_rows((mf.precision >= 0.5,), 3, 2)
+    >>> most_slack(gain, offset, 2).inclusion
+    array([0.5, 0.5, 0. ])
+    """
+    n = gain.shape[1] - 1
+    k, m, slack = _best_pure(gain, offset, split)
+    if slack > PURE_SLACK or gain.shape[0] == 1:
+        sizes, weights, hits = np.array([k]), np.ones(1), np.array([m])
+    else:
+        share, _ = _best_mixed(gain, offset, split)
+        mass = share.sum(axis=0)
+        sizes = np.flatnonzero(mass > 0)
+        weights = mass[sizes] / mass[sizes].sum()
+        low, high = _extremes(n, split)
+        hits = (share[0] * low + share[1] * high)[sizes] / mass[sizes]
+    rates = np.zeros((sizes.size, 2))
+    if split > 0:
+        rates[:, 0] = hits / split
+    if split < n:
+        rates[:, 1] = (sizes - hits) / (n - split)
+    marginals = weights[:, None] * np.clip(rates, 0.0, 1.0)
+    inner = [split] if 0 < split < n else []
+    kept = marginals if inner else marginals[:, :1] if split == n else marginals[:, 1:]
+    return Strategy(sizes, weights, np.ascontiguousarray(kept), np.array([0, *inner, n]))
+
+
+def constraint_slacks(
+    gain: NDArray[np.float64], offset: NDArray[np.float64], split: int, predictor: Strategy
+) -> NDArray[np.float64]:
+    """By how much the predictor meets each constraint on average; negative if it misses it.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> gain, offset = constraint_rows((mf.precision >= 0.5,), 3, 2)
+    >>> constraint_slacks(gain, offset, 2, most_slack(gain, offset, 2))
+    array([0.5])
+    """
+    inside = int(np.searchsorted(predictor.blocks, split))
+    lengths = np.diff(predictor.blocks[: inside + 1]).astype(np.float64)
+    hits = predictor.marginals[:, :inside] @ lengths
+    slacks = gain[:, predictor.sizes] @ hits + offset[:, predictor.sizes] @ predictor.weights
+    return np.asarray(slacks, dtype=np.float64)
+
+
+def make_feasible(
+    gain: NDArray[np.float64], offset: NDArray[np.float64], split: int, predictor: Strategy
+) -> Strategy:
+    """Mix the predictor with the most slack one, by the least share that meets every constraint.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> import numpy as np
+    >>> gain, offset = constraint_rows((mf.recall >= 0.5,), 3, 2)
+    >>> none = Strategy(np.array([0]), np.ones(1), np.zeros((1, 2)), np.array([0, 2, 3]))
+    >>> make_feasible(gain, offset, 2, none).inclusion
+    array([0.5, 0.5, 0. ])
+    """
+    if gain.shape[0] == 0:
+        return predictor
+    slacks = constraint_slacks(gain, offset, split, predictor)
+    if slacks.min() >= 0.0:
+        return predictor
+    safe = most_slack(gain, offset, split)
+    reserve = constraint_slacks(gain, offset, split, safe)
+    missing = slacks < 0.0
+    # Half the tolerance, so that rounding in the mixture stays inside it.
+    target = np.minimum(0.0, np.maximum(reserve, -SLACK_TOLERANCE / 2))[missing]
+    lacking = np.maximum(target - slacks[missing], 0.0)
+    share = float(np.max(lacking / np.maximum(reserve[missing] - slacks[missing], np.finfo(float).tiny)))
+    return mix(predictor, safe, min(share, 1.0)) if share > 0.0 else predictor
+
+
+def _extremes(n: int, split: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Fewest and most items before the split in a set of each size."""
+    sizes = np.arange(n + 1)
+    return np.maximum(sizes - (n - split), 0), np.minimum(sizes, split)
+
+
+@kernel
+def _best_pure(
+    gain: NDArray[np.float64], offset: NDArray[np.float64], split: int
+) -> tuple[int, float, float]:
+    """One size `k` and average `m` with the largest smallest slack; returns (k, m, slack).
+
+    At fixed `k` the smallest of affine functions of `m` is concave, so it peaks at an extreme of `m`
+    or where two of them cross.
+    """
+    constraints, columns = gain.shape
+    n = columns - 1
+    best_k, best_m, best = 0, 0.0, -np.inf
+    for k in range(columns):
+        low = float(max(k - (n - split), 0))
+        high = float(min(k, split))
+        for first in range(constraints):
+            for second in range(-2, first):
+                if second == -2:
+                    m = low
+                elif second == -1:
+                    m = high
+                else:
+                    slope = gain[first, k] - gain[second, k]
+                    if slope == 0.0:
+                        continue
+                    m = (offset[second, k] - offset[first, k]) / slope
+                    if not low < m < high:
+                        continue
+                worst = np.inf
+                for c in range(constraints):
+                    worst = min(worst, gain[c, k] * m + offset[c, k])
+                if worst > best:
+                    best_k, best_m, best = k, m, worst
+    return best_k, best_m, best
+
+
+def _corner_slacks(gain: NDArray[np.float64], offset: NDArray[np.float64], split: int) -> NDArray[np.float64]:
+    """Slack of every constraint at both extremes of every size, shape (C, 2 (n + 1))."""
+    low, high = _extremes(gain.shape[1] - 1, split)
+    return np.concatenate((gain * low + offset, gain * high + offset), axis=1)
+
+
+def _best_mixed(
+    gain: NDArray[np.float64], offset: NDArray[np.float64], split: int
+) -> tuple[NDArray[np.float64], float]:
+    """Shares of both extremes of every size, shape (2, n + 1), with the largest smallest slack."""
+    corners = _corner_slacks(gain, offset, split)
+    count, columns = corners.shape
+    result = linprog(
+        np.append(np.zeros(columns), -1.0),
+        A_ub=np.hstack((-corners, np.ones((count, 1)))),
+        b_ub=np.zeros(count),
+        A_eq=np.append(np.ones(columns), 0.0)[None, :],
+        b_eq=np.ones(1),
+        bounds=[(0.0, None)] * columns + [(None, None)],
+        method="highs",
+    )
+    return result.x[:-1].reshape(2, -1), -float(result.fun)
+
+
+def _best_beside_others(gain: NDArray[np.float64], offset: NDArray[np.float64], split: int) -> float:
+    """Largest slack of the last constraint while all others hold."""
+    corners = _corner_slacks(gain, offset, split)
+    columns = corners.shape[1]
+    result = linprog(
+        -corners[-1],
+        A_ub=-corners[:-1],
+        b_ub=np.full(corners.shape[0] - 1, SLACK_TOLERANCE),
+        A_eq=np.ones((1, columns)),
+        b_eq=np.ones(1),
+        bounds=(0.0, None),
+        method="highs",
+    )
+    return -float(result.fun)
+
+
+def _sentence(
+    constraint: Constraint, slack: float, others: tuple[Constraint, ...], n: int, positives: int
+) -> str:
+    at_least = constraint.sense == ">="
+    best = constraint.threshold + (slack if at_least else -slack)
+    together = f" together with {' and '.join(_spelled(other) for other in others)}" if others else ""
+    return (
+        f"no prediction reaches {_spelled(constraint)}{together} on these labels "
+        f"({positives} positives of {n}): {'at most' if at_least else 'at least'} {best:.6g} is possible; "
+        "relax the threshold or use larger batches"
+    )
+
+
+def _spelled(constraint: Constraint) -> str:
+    return f"{constraint.metric.name} {constraint.sense} {constraint.threshold:g}"

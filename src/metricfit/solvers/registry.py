@@ -1,0 +1,75 @@
+"""The solvers by name. A new solver is one file and one line here."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from functools import cache
+from importlib import import_module
+from types import MappingProxyType
+
+from metricfit.solvers.solution import Answer
+
+__all__ = ["DEFAULT", "find_solver", "resolve", "solvers"]
+
+# A module is imported when its solver is first used.
+SOLVERS = MappingProxyType(
+    {
+        "fast": "metricfit.solvers.fast:solve_fast",
+        "exact-lp": "metricfit.solvers.lp:solve_exact_lp",
+        "admm": "metricfit.solvers.admm:solve_admm",
+    }
+)
+
+DEFAULT = "fast"
+
+
+def solvers() -> tuple[str, ...]:
+    """Names of the solvers that `solve` and the loss accept.
+
+    Examples
+    --------
+    >>> solvers()
+    ('auto', 'fast', 'exact-lp', 'admm')
+    """
+    return ("auto", *SOLVERS)
+
+
+def resolve(name: str) -> str:
+    """Name of the solver that is meant; "auto" is resolved.
+
+    Examples
+    --------
+    >>> resolve("auto")
+    'fast'
+    """
+    if name == "auto":
+        return DEFAULT
+    if name not in SOLVERS:
+        raise ValueError(f"unknown solver {name!r}; choose one of {', '.join(solvers())}")
+    return name
+
+
+@cache
+def find_solver(name: str) -> Callable[..., Answer]:
+    """Function behind a name: ``(game, tol, **options) -> Answer``."""
+    module, function = SOLVERS[resolve(name)].split(":")
+    found: Callable[..., Answer] = getattr(import_module(module), function)
+    return found
+
+
+def check_options(name: str, options: Iterable[str]) -> None:
+    """Complain about an option that the solver does not have.
+
+    Examples
+    --------
+    >>> check_options("exact-lp", ["rho"])
+    Traceback (most recent call last):
+        ...
+    TypeError: solver 'exact-lp' has no option 'rho'; it has no options
+    """
+    known = list(inspect.signature(find_solver(name)).parameters)[2:]
+    for option in options:
+        if option not in known:
+            listing = f"its options are {', '.join(known)}" if known else "it has no options"
+            raise TypeError(f"solver {name!r} has no option {option!r}; {listing}")

@@ -1,0 +1,85 @@
+"""What a solver hands to the referee, and what the user gets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricfit.game import Strategy
+
+__all__ = ["Answer", "ConvergenceWarning", "Solution"]
+
+
+class ConvergenceWarning(UserWarning):
+    """A solver stopped with a certified gap larger than the tolerance."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A solver's claim about a game, in canonical order, before the referee has looked at it.
+
+    Attributes
+    ----------
+    adversary, predictor : Strategy
+        Marginals may be off by rounding, and the predictor may miss a constraint by a little.
+    multipliers : ndarray, shape (C,)
+        The adversary's multipliers of the constraints.
+    iterations : int
+        Iterations of whatever kind the solver has.
+    note : str
+        Why the solver stopped, if there is something to say; part of the warning when it missed
+        the tolerance.
+    """
+
+    adversary: Strategy
+    predictor: Strategy
+    multipliers: NDArray[np.float64]
+    iterations: int
+    note: str = ""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Solution:
+    """A game's value, certified, and both players' strategies, in the order of the user's items.
+
+    Attributes
+    ----------
+    value : float
+        Upper bound of the value of the game: what the returned adversary guarantees.
+    gap : float
+        The value of the game is at least ``value - gap``: what the returned predictor guarantees.
+    adversary : ndarray, shape (n,)
+        Probability `q` of each item to be positive under the adversary.
+    predictor : ndarray, shape (n,)
+        Probability `p` of each item to be predicted positive.
+    multipliers : ndarray, shape (C,)
+        Multipliers of the metric's constraints.
+    iterations : int
+        Iterations of the solver.
+    solver : str
+        Name of the solver that found the answer.
+    converged : bool
+        Whether the gap is within the tolerance asked for.
+    """
+
+    value: float
+    gap: float
+    adversary: NDArray[np.float64]
+    predictor: NDArray[np.float64]
+    multipliers: NDArray[np.float64]
+    iterations: int
+    solver: str
+    converged: bool
+
+    @property
+    def lower(self) -> float:
+        """Lower bound of the value of the game."""
+        return self.value - self.gap
+
+    def __repr__(self) -> str:
+        return (
+            f"Solution(value={self.value:.6g}, gap={self.gap:.2g}, n={self.adversary.size}, "
+            f"solver={self.solver!r}, iterations={self.iterations})"
+        )
