@@ -1,0 +1,64 @@
+"""The confusion matrix a formula is written over."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import sympy as sp
+
+from metricfit.metrics.errors import UnsupportedMetricError
+
+__all__ = ["CELLS", "SUMS", "ConfusionMatrix", "exp", "log", "sqrt"]
+
+CELLS = ("tp", "fp", "fn", "tn")
+SUMS = ("pp", "pn", "ap", "an", "all")
+
+sqrt = sp.sqrt
+log = sp.log
+exp = sp.exp
+
+
+class ConfusionMatrix:
+    """The counts a metric is a formula of, as SymPy symbols.
+
+    ========  =====================================================
+    ``tp``    true positives
+    ``fp``    false positives
+    ``fn``    false negatives
+    ``tn``    true negatives
+    ``pp``    predicted positives, ``tp + fp``
+    ``pn``    predicted negatives, ``fn + tn``
+    ``ap``    actual positives, ``tp + fn``
+    ``an``    actual negatives, ``fp + tn``
+    ``all``   the number of samples
+    ========  =====================================================
+
+    Examples
+    --------
+    >>> C = ConfusionMatrix()
+    >>> C.tp / (C.tp + C.fp)
+    tp/(fp + tp)
+    """
+
+    __slots__ = ()
+
+    # No assumptions here: with a sign known, SymPy would pull products out of roots, and a formula would no
+    # longer print as it was written. The normal form has its own, non-negative symbols.
+    tp = sp.Symbol("tp")
+    fp = sp.Symbol("fp")
+    fn = sp.Symbol("fn")
+    tn = sp.Symbol("tn")
+    pp = sp.Symbol("pp")
+    pn = sp.Symbol("pn")
+    ap = sp.Symbol("ap")
+    an = sp.Symbol("an")
+    all = sp.Symbol("all")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        # Python's own protocols (copy, pickle, inspect) probe for dunders and expect AttributeError.
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise UnsupportedMetricError(
+            f"the confusion matrix has no {name!r}; write the metric with the cells {', '.join(CELLS)} "
+            f"and the sums {', '.join(SUMS)}"
+        )

@@ -1,0 +1,110 @@
+"""Constraints: a metric compared with a threshold."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+from typing import TYPE_CHECKING, Literal, NoReturn
+
+if TYPE_CHECKING:
+    from metricfit.metrics.metric import Metric
+
+__all__ = ["Constraint", "constrain"]
+
+# A metric of counts takes its extreme values on small tables already, unless they grow with n, as lift's do.
+_SMALL_TABLES = range(1, 13)
+_LARGER_TABLES = (24, 48)
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """A bound on a metric, as ``mf.recall >= 0.8`` makes it.
+
+    It binds the predictor in expectation, on the true labels of each batch.
+
+    Attributes
+    ----------
+    metric : Metric
+        What is bounded.
+    sense : {">=", "<="}
+        The direction.
+    threshold : float
+        The bound.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> mf.recall >= 0.8
+    Constraint(recall >= 0.8)
+    >>> 0.9 >= mf.specificity
+    Constraint(specificity <= 0.9)
+    """
+
+    metric: Metric
+    sense: Literal[">=", "<="]
+    threshold: float
+
+    def __str__(self) -> str:
+        return f"{self.metric.name} {self.sense} {self.threshold:.12g}"
+
+    def __repr__(self) -> str:
+        return f"Constraint({self})"
+
+    def latex(self) -> str:
+        """Return the constraint as LaTeX."""
+        sign = r"\ge" if self.sense == ">=" else r"\le"
+        return rf"{self.metric.latex()} {sign} {self.threshold:.12g}"
+
+    def __bool__(self) -> NoReturn:
+        # `0.5 <= metric <= 0.9` is `0.5 <= metric and metric <= 0.9`, which would silently drop the first half.
+        raise TypeError(
+            f"the constraint {self} is neither true nor false; give both ends of a range as two constraints, "
+            "as in subject_to(m >= 0.5, m <= 0.9), instead of chaining or joining comparisons"
+        )
+
+
+def constrain(metric: Metric, sense: Literal[">=", "<="], threshold: object) -> Constraint:
+    """Check the threshold and build the constraint.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> constrain(mf.recall, ">=", 1.5)
+    Traceback (most recent call last):
+        ...
+    ValueError: recall >= 1.5 is outside the range of recall, which is 0 to 1
+    """
+    if hasattr(threshold, "coefficients"):
+        raise TypeError(
+            f"{metric.name} is compared with another metric; a constraint compares one metric with a number"
+        )
+    if isinstance(threshold, bool) or not isinstance(threshold, Real):
+        raise TypeError(
+            f"{metric.name} {sense} {threshold!r} needs a number on one side, not {type(threshold).__name__}"
+        )
+    bound = float(threshold)
+    if math.isnan(bound):
+        raise ValueError(f"{metric.name} {sense} NaN is no constraint; give a number")
+    if metric.constraints:
+        raise ValueError(
+            f"{metric.name} has constraints of its own and cannot be bounded; bound the plain metric instead"
+        )
+    lowest, highest = _attainable_range(metric)
+    if not lowest - 1e-12 <= bound <= highest + 1e-12:
+        raise ValueError(
+            f"{metric.name} {sense} {bound:g} is outside the range of {metric.name}, which is "
+            f"{lowest:.6g} to {highest:.6g}"
+        )
+    return Constraint(metric, sense, bound)
+
+
+def _attainable_range(metric: Metric) -> tuple[float, float]:
+    small = [metric.value_range(n) for n in _SMALL_TABLES]
+    larger = [metric.value_range(n) for n in _LARGER_TABLES]
+    lowest, highest = min(low for low, _ in small), max(high for _, high in small)
+    if min(low for low, _ in larger) < lowest - 1e-9:
+        lowest = -math.inf
+    if max(high for _, high in larger) > highest + 1e-9:
+        highest = math.inf
+    return lowest, highest

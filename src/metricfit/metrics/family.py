@@ -1,0 +1,108 @@
+"""The decorator that turns a function of the confusion matrix into a metric, or a family of metrics."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from numbers import Real
+from typing import Concatenate, ParamSpec, overload
+
+from metricfit.metrics.confusion import ConfusionMatrix
+from metricfit.metrics.errors import UnsupportedMetricError
+from metricfit.metrics.metric import Metric, from_expression
+
+__all__ = ["MetricFamily", "metric"]
+
+_P = ParamSpec("_P")
+
+
+class MetricFamily:
+    """Metrics that differ by parameters; calling it with the parameters gives a :class:`Metric`.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> @mf.metric
+    ... def tversky_like(C, weight):
+    ...     return C.tp / (weight * C.ap + (1 - weight) * C.pp)
+    >>> tversky_like(0.25)
+    Metric(tversky_like(0.25) = tp/(0.25*ap + 0.75*pp))
+    """
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        self.name = function.__name__
+        self.__doc__ = inspect.getdoc(function)
+        self._function = function
+        signature = inspect.signature(function)
+        self._signature = signature.replace(parameters=list(signature.parameters.values())[1:])
+
+    def __call__(self, *args: object, **kwargs: object) -> Metric:
+        """Return the member of the family with these parameters."""
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise UnsupportedMetricError(
+                f"{self.name}{self._signature} cannot be called so: {error}"
+            ) from error
+        bound.apply_defaults()
+        for name, value in bound.arguments.items():
+            if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+                raise UnsupportedMetricError(f"{self.name} needs a finite number as {name}, got {value!r}")
+        made = self._function(ConfusionMatrix(), *bound.args, **bound.kwargs)
+        text = ", ".join(_number_text(value) for value in bound.arguments.values())
+        name = f"{self.name}({text})"
+        return made.named(name) if isinstance(made, Metric) else from_expression(name, made, self.__doc__)
+
+    def __repr__(self) -> str:
+        return f"MetricFamily({self.name}{self._signature})"
+
+
+@overload
+def metric(function: Callable[[ConfusionMatrix], object]) -> Metric: ...
+@overload
+def metric(function: Callable[Concatenate[ConfusionMatrix, _P], object]) -> MetricFamily: ...
+def metric(function: Callable[..., object]) -> Metric | MetricFamily:
+    """Turn a function of the confusion matrix into a metric.
+
+    Parameters
+    ----------
+    function : callable
+        Takes the confusion matrix and returns a formula over it. If it takes further arguments, the result is
+        a family, to be called with them.
+
+    Returns
+    -------
+    Metric or MetricFamily
+
+    Raises
+    ------
+    UnsupportedMetricError
+        If the formula is not affine in ``tp`` for fixed ``pp``, ``ap`` and ``all``; the message names the term.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> @mf.metric
+    ... def lift(C):
+    ...     return (C.tp / C.pp) / (C.ap / C.all)
+    >>> lift.formula
+    'all*tp/(ap*pp)'
+    """
+    if not callable(function):
+        raise TypeError(f"metric decorates a function of the confusion matrix, not {type(function).__name__}")
+    parameters = list(inspect.signature(function).parameters)
+    if not parameters:
+        raise UnsupportedMetricError(
+            f"{function.__name__} takes no argument; its first argument must be the confusion matrix, "
+            f"as in def {function.__name__}(C)"
+        )
+    if len(parameters) > 1:
+        return MetricFamily(function)
+    made = function(ConfusionMatrix())
+    built = made if isinstance(made, Metric) else from_expression("", made, inspect.getdoc(function))
+    return built.named(built.formula if function.__name__ == "<lambda>" else function.__name__)
+
+
+def _number_text(value: object) -> str:
+    return format(value, ".12g") if isinstance(value, float) else str(value)

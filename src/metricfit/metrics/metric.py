@@ -1,0 +1,309 @@
+"""Metrics: formulas over the confusion matrix that can be trained for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy.typing as npt
+import sympy as sp
+
+from metricfit.metrics.constraint import Constraint, constrain
+from metricfit.metrics.normal_form import formula_text, normalise
+from metricfit.metrics.score import counts, make_scorer
+from metricfit.metrics.table import Coefficients, FloatArray
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["Metric", "from_expression"]
+
+TABLES_KEPT = 8
+_Table = tuple[FloatArray, FloatArray]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Metric:
+    """A performance metric: a formula over the confusion matrix, affine in the true positives.
+
+    Metrics are made by :func:`metricfit.metric`, :func:`metricfit.get_metric` or taken ready-made
+    (``mf.f1``). They are immutable, and equal when their formulas, special cases and constraints mean the
+    same: the name does not matter, nor how the formula is spelled.
+
+    Attributes
+    ----------
+    name : str
+        The name it is printed with.
+    formula : str
+        The formula as it was written; that of the objective where there are constraints.
+    constraints : tuple of Constraint
+        What :meth:`subject_to` added.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> @mf.metric
+    ... def lift(C):
+    ...     return (C.tp / C.pp) / (C.ap / C.all)
+    >>> lift
+    Metric(lift = all*tp/(ap*pp))
+    >>> lift.score([1, 1, 0, 0], [1, 0, 0, 0])
+    2.0
+    """
+
+    name: str
+    expression: sp.Expr
+    evaluate: Coefficients
+    constraints: tuple[Constraint, ...] = ()
+    __doc__: str | None = None
+    _table: Callable[[int], _Table] = field(init=False)
+
+    # NumPy scalars would otherwise compare element by element, and `np.float64(0.8) <= metric` not give a constraint.
+    __array_ufunc__ = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_table", lru_cache(maxsize=TABLES_KEPT)(self.evaluate.table))
+
+    @property
+    def formula(self) -> str:
+        """The formula of the objective, as it was written."""
+        return formula_text(self.expression)
+
+    def coefficients(self, k: npt.ArrayLike, l: npt.ArrayLike, n: int) -> _Table:
+        """Return the two coefficients of ``metric = alpha * tp + beta`` at some cells of the table.
+
+        Parameters
+        ----------
+        k, l : array_like of int
+            Numbers of predicted and of actual positives, 0 to ``n``; they are broadcast.
+        n : int
+            The number of samples. Any size works, no table is built.
+
+        Returns
+        -------
+        alpha, beta : ndarray of float64
+            Of the broadcast shape; finite everywhere.
+
+        Examples
+        --------
+        >>> import metricfit as mf
+        >>> alpha, beta = mf.recall.coefficients([1, 2], 4, 100_000)
+        >>> alpha, beta
+        (array([0.25, 0.25]), array([0., 0.]))
+        """
+        return self.evaluate(k, l, n)
+
+    def table(self, n: int) -> _Table:
+        """Return ``alpha`` and ``beta`` for every number of predicted and actual positives of ``n`` samples.
+
+        With ``k`` predicted positives, ``l`` actual positives and ``tp`` of them in both, the metric is
+        ``alpha[k, l] * tp + beta[k, l]``. Constraints play no part in it.
+
+        Parameters
+        ----------
+        n : int
+            The number of samples.
+
+        Returns
+        -------
+        alpha, beta : ndarray of float64, shape (n + 1, n + 1)
+            Read-only. The two take ``16 * (n + 1)**2`` bytes, which is 11 kB at n = 25 and 64 MB at
+            n = 2000; the tables of the eight sizes used last are kept.
+
+        Examples
+        --------
+        >>> import metricfit as mf
+        >>> alpha, beta = mf.f1.table(2)
+        >>> alpha
+        array([[0.        , 2.        , 1.        ],
+               [2.        , 1.        , 0.66666667],
+               [1.        , 0.66666667, 0.5       ]])
+        >>> beta[0, 0]
+        np.float64(1.0)
+        """
+        return self._table(n)
+
+    def value_range(self, n: int) -> tuple[float, float]:
+        """Return the smallest and the largest value over all confusion matrices of ``n`` samples.
+
+        Examples
+        --------
+        >>> import metricfit as mf
+        >>> mf.mcc.value_range(10)
+        (-1.0, 1.0)
+        """
+        return self.evaluate.value_range(n)
+
+    def score(self, y_true: npt.ArrayLike, y_pred: npt.ArrayLike, *, pos_label: object = None) -> float:
+        """Measure predictions by this metric; constraints play no part in it.
+
+        Parameters
+        ----------
+        y_true, y_pred : array_like of shape (n,) or (n, 1)
+            The truth and the prediction, as 0 and 1 (bool, int or float).
+        pos_label : object, optional
+            Take this label as 1 and every other as 0, for labels that are not 0 and 1.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> import metricfit as mf
+        >>> mf.accuracy.score([0, 1, 1, 0], [0, 1, 0, 0])
+        0.75
+        >>> mf.recall.score(["sick", "well"], ["sick", "sick"], pos_label="sick")
+        1.0
+        """
+        tp, k, l, n = counts(y_true, y_pred, pos_label)
+        alpha, beta = self.evaluate(k, l, n)
+        return float(alpha * tp + beta)
+
+    def scorer(self, *, pos_label: object = None) -> Any:
+        """Return a scikit-learn scorer, for ``GridSearchCV(scoring=...)`` and the like.
+
+        Examples
+        --------
+        >>> import metricfit as mf
+        >>> from sklearn.dummy import DummyClassifier
+        >>> model = DummyClassifier().fit([[0], [0], [0]], [1, 1, 0])
+        >>> mf.recall.scorer()(model, [[0], [0]], [0, 1])
+        1.0
+        """
+        return make_scorer(self.score, pos_label)
+
+    def subject_to(self, *constraints: Constraint) -> Self:
+        """Return this metric under constraints on the prediction.
+
+        Examples
+        --------
+        >>> import metricfit as mf
+        >>> mf.precision.subject_to(mf.recall >= 0.8, mf.specificity >= 0.9)
+        Metric(precision = tp/pp subject to recall >= 0.8, specificity >= 0.9)
+        """
+        if not constraints:
+            raise TypeError("subject_to needs at least one constraint, as in subject_to(mf.recall >= 0.8)")
+        for constraint in constraints:
+            if not isinstance(constraint, Constraint):
+                raise TypeError(
+                    f"subject_to takes constraints such as mf.recall >= 0.8, not {type(constraint).__name__}"
+                )
+        return replace(self, constraints=tuple(dict.fromkeys(self.constraints + constraints)))
+
+    def with_special_cases(self, *, positive: bool = False, negative: bool = False) -> Self:
+        """Return this metric with the special cases of the paper forced, where its formula is defined too.
+
+        Without them a metric that is undefined for want of positives or negatives is 1 if the prediction can
+        only equal the truth, and 0 otherwise.
+
+        Parameters
+        ----------
+        positive : bool
+            Where no sample is predicted positive, or none is, the metric is 1 if both hold and 0 otherwise.
+        negative : bool
+            The same for negatives.
+
+        Examples
+        --------
+        >>> import metricfit as mf
+        >>> mf.accuracy.score([0, 1], [0, 0])
+        0.5
+        >>> mf.accuracy.with_special_cases(positive=True).score([0, 1], [0, 0])
+        0.0
+        """
+        return replace(
+            self, evaluate=replace(self.evaluate, positive=bool(positive), negative=bool(negative))
+        )
+
+    def named(self, name: str) -> Self:
+        """Return this metric under another name.
+
+        Examples
+        --------
+        >>> import metricfit as mf
+        >>> mf.get_metric("tp/ap").named("sensitivity")
+        Metric(sensitivity = tp/ap)
+        """
+        return replace(self, name=name)
+
+    def latex(self) -> str:
+        r"""Return the formula as LaTeX.
+
+        Examples
+        --------
+        >>> import metricfit as mf
+        >>> print(mf.precision.latex())
+        \frac{\mathrm{TP}}{\mathrm{PP}}
+        """
+        names = {symbol: rf"\mathrm{{{symbol.name.upper()}}}" for symbol in self.expression.free_symbols}
+        formula = str(sp.latex(self.expression, symbol_names=names))
+        if self.constraints:
+            bounds = r",\; ".join(constraint.latex() for constraint in self.constraints)
+            formula += rf" \quad\text{{subject to}}\quad {bounds}"
+        return formula
+
+    def _repr_latex_(self) -> str:
+        name = self.name.replace("_", r"\_")
+        return rf"$\displaystyle \text{{{name}}} = {self.latex()}$"
+
+    def __repr__(self) -> str:
+        text = f"{self.name} = {self.formula}" if self.name != self.formula else self.formula
+        if self.constraints:
+            text += " subject to " + ", ".join(str(constraint) for constraint in self.constraints)
+        forced = [side for side in ("positive", "negative") if getattr(self.evaluate, side)]
+        if forced:
+            text += f"; special cases: {', '.join(forced)}"
+        return f"Metric({text})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Metric):
+            return NotImplemented
+        return self is other or (self.evaluate, self.constraints) == (other.evaluate, other.constraints)
+
+    def __hash__(self) -> int:
+        return hash((self.evaluate, self.constraints))
+
+    def __ge__(self, threshold: object) -> Constraint:
+        return constrain(self, ">=", threshold)
+
+    def __le__(self, threshold: object) -> Constraint:
+        return constrain(self, "<=", threshold)
+
+    def __gt__(self, threshold: object) -> NoReturn:
+        raise TypeError(
+            f"write {self.name} >= {threshold}; a constraint holds in expectation and cannot be strict"
+        )
+
+    def __lt__(self, threshold: object) -> NoReturn:
+        raise TypeError(
+            f"write {self.name} <= {threshold}; a constraint holds in expectation and cannot be strict"
+        )
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By value, never by reference to the function that was decorated: that one may live in a notebook,
+        # which another process cannot import.
+        state = (self.name, self.expression, self.evaluate, self.constraints, self.__doc__)
+        return (type(self), state)
+
+
+def from_expression(name: str, expression: object, doc: str | None = None) -> Metric:
+    """Build a metric from an expression over the confusion matrix, after every check.
+
+    Examples
+    --------
+    >>> C = ConfusionMatrix()
+    >>> from_expression("recall", C.tp / C.ap)
+    Metric(recall = tp/ap)
+    """
+    evaluate = Coefficients(normalise(expression))
+    evaluate.check()
+    return Metric(name, sp.sympify(expression), evaluate, (), doc)

@@ -1,0 +1,159 @@
+"""From a normal form to numbers: the coefficients of TP for given numbers of positives."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import sympy as sp
+
+from metricfit.metrics.errors import UnsupportedMetricError
+from metricfit.metrics.normal_form import ALL, AP, PP, NormalForm
+
+__all__ = ["Coefficients", "FloatArray"]
+
+FloatArray = npt.NDArray[np.float64]
+_Numeric = Callable[..., tuple[Any, Any]]
+
+CHECKED_SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 12, 25)
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """Evaluates ``alpha`` and ``beta`` of a formula, with the rules for its undefined cells.
+
+    Where the formula is undefined on the border of the table (``k`` or ``l`` equal to 0 or ``n``), the metric
+    is 1 if the prediction can only equal the truth (``k = l = 0`` or ``k = l = n``) and 0 otherwise. A formula
+    that is undefined inside the table is refused.
+
+    Parameters
+    ----------
+    form : NormalForm
+        The formula.
+    positive, negative : bool
+        Force that rule on row and column 0 (positive) or n (negative), whether the formula is defined there
+        or not.
+    """
+
+    form: NormalForm
+    positive: bool = False
+    negative: bool = False
+
+    def __call__(self, k: npt.ArrayLike, l: npt.ArrayLike, n: int) -> tuple[FloatArray, FloatArray]:
+        """Return ``alpha`` and ``beta`` at ``k`` predicted and ``l`` actual positives of ``n``."""
+        n = operator.index(n)
+        if n < 1:
+            raise ValueError(f"a metric needs at least one sample, got n = {n}")
+        # float64 before any arithmetic: products of four counts overflow int64 from n = 55_000 on.
+        predicted = np.asarray(k, dtype=np.float64)
+        actual = np.asarray(l, dtype=np.float64)
+        alpha, beta = self._evaluate(predicted, actual, float(n))
+        undefined = ~(np.isfinite(alpha) & np.isfinite(beta))
+        forced = self._forced(predicted, actual, n)
+        if forced is not None:
+            undefined |= forced
+        if undefined.any():
+            self._settle(alpha, beta, undefined, predicted, actual, n)
+        return alpha, beta
+
+    def table(self, n: int) -> tuple[FloatArray, FloatArray]:
+        """Return the read-only ``(n + 1, n + 1)`` tables of ``alpha`` and ``beta``."""
+        counts = np.arange(operator.index(n) + 1)
+        alpha, beta = self(counts[:, None], counts[None, :], n)
+        alpha.flags.writeable = False
+        beta.flags.writeable = False
+        return alpha, beta
+
+    def value_range(self, n: int) -> tuple[float, float]:
+        """Return the smallest and largest value of the metric over all confusion matrices of ``n`` samples."""
+        alpha, beta = self.table(n)
+        k, l = np.ogrid[0 : n + 1, 0 : n + 1]
+        ends = np.stack([alpha * np.maximum(k + l - n, 0) + beta, alpha * np.minimum(k, l) + beta])
+        return float(ends.min()), float(ends.max())
+
+    def check(self) -> None:
+        """Refuse a formula that is undefined inside a small table, or complex anywhere in one."""
+        for n in CHECKED_SIZES:
+            self.table(n)
+            counts = np.arange(n + 1, dtype=np.complex128)
+            with np.errstate(all="ignore"):
+                values = self._numeric(counts[:, None], counts[None, :], np.complex128(n))
+            for value in values:
+                unreal = np.broadcast_to(np.isfinite(value) & (np.abs(np.imag(value)) > 1e-9), (n + 1, n + 1))
+                if unreal.any():
+                    k, l = (int(index[0]) for index in np.nonzero(unreal))
+                    raise UnsupportedMetricError(self._why(k, l, n))
+
+    def __reduce__(self) -> tuple[type[Coefficients], tuple[NormalForm, bool, bool]]:
+        # The generated function is made anew where it is needed; it cannot be pickled.
+        return (type(self), (self.form, self.positive, self.negative))
+
+    @cached_property
+    def _numeric(self) -> _Numeric:
+        function: _Numeric = sp.lambdify(
+            [PP, AP, ALL], [self.form.alpha, self.form.beta], modules="numpy", cse=True
+        )
+        return function
+
+    def _evaluate(self, predicted: FloatArray, actual: FloatArray, n: float) -> tuple[FloatArray, FloatArray]:
+        shape = np.broadcast_shapes(predicted.shape, actual.shape)
+        with np.errstate(all="ignore"):
+            # A NumPy scalar, since a plain float would raise ZeroDivisionError where n alone is divided by.
+            alpha, beta = self._numeric(predicted, actual, np.float64(n))
+        return _filled(alpha, shape), _filled(beta, shape)
+
+    def _forced(self, predicted: FloatArray, actual: FloatArray, n: int) -> npt.NDArray[np.bool_] | None:
+        if self.positive and self.negative:
+            return (predicted == 0) | (actual == 0) | (predicted == n) | (actual == n)
+        if self.positive:
+            return (predicted == 0) | (actual == 0)
+        if self.negative:
+            return (predicted == n) | (actual == n)
+        return None
+
+    def _settle(
+        self,
+        alpha: FloatArray,
+        beta: FloatArray,
+        undefined: npt.NDArray[np.bool_],
+        predicted: FloatArray,
+        actual: FloatArray,
+        n: int,
+    ) -> None:
+        """Apply the rule of the border in place, or refuse the formula."""
+        border = (predicted == 0) | (predicted == n) | (actual == 0) | (actual == n)
+        inside = undefined & ~border
+        if inside.any():
+            predicted, actual = np.broadcast_arrays(predicted, actual)
+            cell = tuple(index[0] for index in np.nonzero(inside)) if inside.ndim else ()
+            raise UnsupportedMetricError(self._why(int(predicted[cell]), int(actual[cell]), n))
+        sure = (predicted == actual) & ((predicted == 0) | (predicted == n))
+        alpha[undefined] = 0.0
+        beta[undefined] = np.broadcast_to(sure, undefined.shape)[undefined]
+
+    def _why(self, k: int, l: int, n: int) -> str:
+        cell = f"at pp = {k}, ap = {l}, all = {n}"
+        values = [
+            part.xreplace({PP: sp.Integer(k), AP: sp.Integer(l), ALL: sp.Integer(n)})
+            for part in (self.form.alpha, self.form.beta)
+        ]
+        if any(value.has(sp.nan, sp.zoo, sp.oo, -sp.oo) for value in values):
+            return (
+                f"the formula divides by zero {cell}, inside the table; only where pp or ap is 0 or all may a "
+                "formula be undefined"
+            )
+        if any(value.is_real is False for value in values):
+            return f"the formula is a complex number {cell}; a metric must be real"
+        return f"the formula exceeds the range of float64 {cell}"
+
+
+def _filled(values: Any, shape: tuple[int, ...]) -> FloatArray:
+    """Return a fresh C-contiguous array of the full shape; a constant coefficient comes as a scalar."""
+    filled = np.empty(shape)
+    filled[...] = values
+    return filled
