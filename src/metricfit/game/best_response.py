@@ -253,7 +253,7 @@ def _below(
     scores: NDArray[np.float64],
     running: NDArray[np.float64],
 ) -> tuple[int, float]:
-    """Number and sum of the item values less scores that are smaller than `level`."""
+    """Return number and sum of the item values less scores that are smaller than `level`."""
     number = 0
     total = 0.0
     for b in range(blocks.size - 1):

@@ -11,10 +11,10 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 from metricfit.game.compiled import kernel
 from metricfit.game.errors import InfeasibleConstraintsError
+from metricfit.game.linear_program import minimise
 from metricfit.game.strategy import Strategy, mix
 from metricfit.metrics import Constraint
 
@@ -204,32 +204,24 @@ def _best_mixed(
     """Shares of both extremes of every size, shape (2, n + 1), with the largest smallest slack."""
     corners = _corner_slacks(gain, offset, split)
     count, columns = corners.shape
-    result = linprog(
+    best = minimise(
         np.append(np.zeros(columns), -1.0),
-        A_ub=np.hstack((-corners, np.ones((count, 1)))),
-        b_ub=np.zeros(count),
-        A_eq=np.append(np.ones(columns), 0.0)[None, :],
-        b_eq=np.ones(1),
-        bounds=[(0.0, None)] * columns + [(None, None)],
-        method="highs",
+        np.hstack((-corners, np.ones((count, 1)))),
+        np.zeros(count),
+        np.append(np.ones(columns), 0.0)[None, :],
+        np.ones(1),
+        slice(columns, columns + 1),
     )
-    return result.x[:-1].reshape(2, -1), -float(result.fun)
+    return best.unknowns[:-1].reshape(2, -1), -best.value
 
 
 def _best_beside_others(gain: NDArray[np.float64], offset: NDArray[np.float64], split: int) -> float:
     """Largest slack of the last constraint while all others hold."""
     corners = _corner_slacks(gain, offset, split)
     columns = corners.shape[1]
-    result = linprog(
-        -corners[-1],
-        A_ub=-corners[:-1],
-        b_ub=np.full(corners.shape[0] - 1, SLACK_TOLERANCE),
-        A_eq=np.ones((1, columns)),
-        b_eq=np.ones(1),
-        bounds=(0.0, None),
-        method="highs",
-    )
-    return -float(result.fun)
+    others = np.full(corners.shape[0] - 1, SLACK_TOLERANCE)
+    best = minimise(-corners[-1], -corners[:-1], others, np.ones((1, columns)), np.ones(1), slice(0))
+    return -best.value
 
 
 def _sentence(

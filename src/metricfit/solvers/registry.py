@@ -52,7 +52,7 @@ def resolve(name: str) -> str:
 
 @cache
 def find_solver(name: str) -> Callable[..., Answer]:
-    """Function behind a name: ``(game, tol, **options) -> Answer``."""
+    """Return the function behind a name: ``(game, tol, **options) -> Answer``."""
     module, function = SOLVERS[resolve(name)].split(":")
     found: Callable[..., Answer] = getattr(import_module(module), function)
     return found

@@ -1,0 +1,73 @@
+"""Linear programs through SciPy's HiGHS, at its tightest tolerance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+from scipy.sparse import csr_array
+
+__all__ = ["TOLERANCE", "Optimum", "minimise"]
+
+TOLERANCE = 1e-10
+
+Matrix = NDArray[np.float64] | csr_array
+
+# SciPy accepts sparse matrices and arrays of bounds here; its type stubs do not say so.
+_linprog: Any = linprog
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """Solution of a linear program: unknowns, value, prices of the inequalities, iterations."""
+
+    unknowns: NDArray[np.float64]
+    value: float
+    prices: NDArray[np.float64]
+    iterations: int
+
+
+def minimise(
+    cost: NDArray[np.float64],
+    rows: Matrix,
+    at_most: NDArray[np.float64],
+    equations: Matrix,
+    equal_to: NDArray[np.float64],
+    free: slice,
+) -> Optimum:
+    """Minimise ``cost @ x`` with ``rows @ x <= at_most``, ``equations @ x == equal_to``, ``x >= 0``.
+
+    Unknowns in the slice `free` may be negative. The prices are not negative: by how much the optimum
+    falls per unit of `at_most`.
+
+    Raises
+    ------
+    ArithmeticError
+        If HiGHS finds no optimum.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cost, rows, at_most = np.array([-1.0, 0.0]), np.array([[1.0, 0.0]]), np.array([0.25])
+    >>> best = minimise(cost, rows, at_most, np.ones((1, 2)), np.ones(1), slice(0))
+    >>> best.unknowns, best.value, best.prices
+    (array([0.25, 0.75]), -0.25, array([1.]))
+    """
+    lowest = np.zeros(cost.size)
+    lowest[free] = -np.inf
+    result = _linprog(
+        cost,
+        A_ub=rows,
+        b_ub=at_most,
+        A_eq=equations,
+        b_eq=equal_to,
+        bounds=np.column_stack((lowest, np.full(cost.size, np.inf))),
+        method="highs-ds",
+        options={"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE},
+    )
+    if result.x is None:
+        raise ArithmeticError(f"HiGHS did not solve the linear program: {result.message}")
+    return Optimum(result.x, float(result.fun), -result.ineqlin.marginals, int(result.nit))
