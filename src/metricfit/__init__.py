@@ -1,5 +1,18 @@
-"""Train a classifier for the metric it will be judged by."""
+"""Train a classifier for the metric it will be judged by.
 
+Examples
+--------
+>>> import metricfit as mf
+>>> mf.f1.score([0, 1, 1, 0], [1, 1, 1, 0])
+0.8
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from metricfit.game import InfeasibleConstraintsError
 from metricfit.metrics import (
     ConfusionMatrix,
     Constraint,
@@ -12,6 +25,7 @@ from metricfit.metrics import (
     f1,
     f2,
     fbeta,
+    get_metric,
     gm_precision_recall,
     informedness,
     kappa,
@@ -28,12 +42,23 @@ from metricfit.metrics import (
     specificity,
     sqrt,
 )
+from metricfit.solvers import ConvergenceWarning, Solution, solve, solve_many, solvers
+
+if TYPE_CHECKING:
+    from metricfit import functional
+    from metricfit.loss import MetricLoss
+
+__version__ = "0.1.0"
 
 __all__ = [
     "ConfusionMatrix",
     "Constraint",
+    "ConvergenceWarning",
+    "InfeasibleConstraintsError",
     "Metric",
     "MetricFamily",
+    "MetricLoss",
+    "Solution",
     "UnsupportedMetricError",
     "accuracy",
     "balanced_accuracy",
@@ -41,6 +66,8 @@ __all__ = [
     "f1",
     "f2",
     "fbeta",
+    "functional",
+    "get_metric",
     "gm_precision_recall",
     "informedness",
     "kappa",
@@ -54,6 +81,22 @@ __all__ = [
     "precision_at_recall_specificity",
     "recall",
     "recall_at_precision",
+    "solve",
+    "solve_many",
+    "solvers",
     "specificity",
     "sqrt",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # PyTorch takes longer to import than everything else together, and scoring or solving does without it.
+    if name == "MetricLoss":
+        return import_module("metricfit.loss").MetricLoss
+    if name == "functional":
+        return import_module("metricfit.functional")
+    raise AttributeError(f"module 'metricfit' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -24,6 +24,7 @@ from metricfit.metrics.constraint import Constraint
 from metricfit.metrics.errors import UnsupportedMetricError
 from metricfit.metrics.family import MetricFamily, metric
 from metricfit.metrics.metric import Metric
+from metricfit.metrics.parser import get_metric
 
 __all__ = [
     "ConfusionMatrix",
@@ -37,6 +38,7 @@ __all__ = [
     "f1",
     "f2",
     "fbeta",
+    "get_metric",
     "gm_precision_recall",
     "informedness",
     "kappa",

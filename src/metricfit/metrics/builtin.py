@@ -1,10 +1,9 @@
 """The metrics that come ready-made.
 
-Where a formula is undefined, every one of them is 1 if the prediction can only equal the truth (no positives on
-either side, or no negatives) and 0 otherwise. scikit-learn leaves that choice to ``zero_division`` or decides
-otherwise; each docstring says where the two differ. Formulas are those of Fathony and Kolter, "AP-Perf:
-Incorporating generic performance metrics in differentiable learning", AISTATS 2020, which also cites their
-origins.
+Where a formula is undefined, every one of them is 1 if the prediction can only equal the truth (no positives
+on either side, or no negatives) and 0 otherwise. scikit-learn leaves that choice to ``zero_division`` or
+decides otherwise; each docstring says where the two differ. The formulas are those of R. Fathony and J. Z.
+Kolter, "AP-Perf: Incorporating generic performance metrics in differentiable learning", AISTATS 2020.
 """
 
 from __future__ import annotations
@@ -99,8 +98,8 @@ def specificity(C: ConfusionMatrix) -> object:
 def npv(C: ConfusionMatrix) -> object:
     """Share of predicted negatives that are negative; the negative predictive value.
 
-    Equal to :func:`sklearn.metrics.precision_score` with ``pos_label=0``, but 1 where all is predicted positive
-    and all is (scikit-learn: ``zero_division``).
+    Equal to :func:`sklearn.metrics.precision_score` with ``pos_label=0``, but 1 where all is predicted
+    positive and all is (scikit-learn: ``zero_division``).
 
     Examples
     --------
@@ -149,8 +148,8 @@ def f1(C: ConfusionMatrix) -> object:
 def f2(C: ConfusionMatrix) -> object:
     """F-beta with beta = 2: recall counts twice as much as precision.
 
-    Equal to :func:`sklearn.metrics.fbeta_score` with ``beta=2``, but 1 where nothing is positive and nothing is
-    predicted so (scikit-learn: ``zero_division``).
+    Equal to :func:`sklearn.metrics.fbeta_score` with ``beta=2``, but 1 where nothing is positive and nothing
+    is predicted so (scikit-learn: ``zero_division``).
 
     Examples
     --------
@@ -173,7 +172,7 @@ def gm_precision_recall(C: ConfusionMatrix) -> object:
     Examples
     --------
     >>> gm_precision_recall.score([1, 1, 0, 0], [1, 0, 0, 0])
-    0.7071067811865475
+    0.7071067811865476
     """
     return C.tp / sqrt(C.pp * C.ap)
 
@@ -189,8 +188,8 @@ def balanced_accuracy(C: ConfusionMatrix) -> object:
 
     Examples
     --------
-    >>> balanced_accuracy.score([0, 0, 0, 1], [0, 0, 1, 1])
-    0.8333333333333334
+    >>> balanced_accuracy.score([0, 0, 1, 1], [0, 1, 1, 1])
+    0.75
     """
     return (C.tp / C.ap + C.tn / C.an) / 2
 
@@ -221,8 +220,8 @@ def markedness(C: ConfusionMatrix) -> object:
 
     Examples
     --------
-    >>> markedness.score([0, 0, 1, 1], [0, 1, 1, 1])
-    0.6666666666666666
+    >>> markedness.score([0, 0, 1, 1], [0, 1, 0, 1])
+    0.0
     """
     return C.tp / C.pp + C.tn / C.pn - 1
 
@@ -250,8 +249,8 @@ def mcc(C: ConfusionMatrix) -> object:
     """Matthews correlation coefficient of truth and prediction.
 
     B. W. Matthews, "Comparison of the predicted and observed secondary structure of T4 phage lysozyme", 1975.
-    Equal to :func:`sklearn.metrics.matthews_corrcoef`, but 1 where truth and prediction are both all positive or
-    both all negative (scikit-learn: 0).
+    Equal to :func:`sklearn.metrics.matthews_corrcoef`, but 1 where truth and prediction are both all positive
+    or both all negative (scikit-learn: 0).
 
     Examples
     --------

@@ -57,7 +57,7 @@ class Constraint:
         return rf"{self.metric.latex()} {sign} {self.threshold:.12g}"
 
     def __bool__(self) -> NoReturn:
-        # `0.5 <= metric <= 0.9` is `0.5 <= metric and metric <= 0.9`, which would silently drop the first half.
+        # Python reads 0.5 <= m <= 0.9 as (0.5 <= m) and (m <= 0.9), and would silently drop the first half.
         raise TypeError(
             f"the constraint {self} is neither true nor false; give both ends of a range as two constraints, "
             "as in subject_to(m >= 0.5, m <= 0.9), instead of chaining or joining comparisons"

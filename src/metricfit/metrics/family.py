@@ -37,6 +37,11 @@ class MetricFamily:
         signature = inspect.signature(function)
         self._signature = signature.replace(parameters=list(signature.parameters.values())[1:])
 
+    @property
+    def call(self) -> str:
+        """How a member is asked for, such as ``fbeta(beta)``."""
+        return f"{self.name}({', '.join(self._signature.parameters)})"
+
     def __call__(self, *args: object, **kwargs: object) -> Metric:
         """Return the member of the family with these parameters."""
         try:
@@ -49,19 +54,19 @@ class MetricFamily:
         for name, value in bound.arguments.items():
             if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
                 raise UnsupportedMetricError(f"{self.name} needs a finite number as {name}, got {value!r}")
-        made = self._function(ConfusionMatrix(), *bound.args, **bound.kwargs)
+        made = _evaluated(self._function, *bound.args, **bound.kwargs)
         text = ", ".join(_number_text(value) for value in bound.arguments.values())
         name = f"{self.name}({text})"
         return made.named(name) if isinstance(made, Metric) else from_expression(name, made, self.__doc__)
 
     def __repr__(self) -> str:
-        return f"MetricFamily({self.name}{self._signature})"
+        return f"MetricFamily({self.call})"
 
 
+@overload
+def metric(function: Callable[Concatenate[ConfusionMatrix, float, _P], object]) -> MetricFamily: ...
 @overload
 def metric(function: Callable[[ConfusionMatrix], object]) -> Metric: ...
-@overload
-def metric(function: Callable[Concatenate[ConfusionMatrix, _P], object]) -> MetricFamily: ...
 def metric(function: Callable[..., object]) -> Metric | MetricFamily:
     """Turn a function of the confusion matrix into a metric.
 
@@ -78,7 +83,7 @@ def metric(function: Callable[..., object]) -> Metric | MetricFamily:
     Raises
     ------
     UnsupportedMetricError
-        If the formula is not affine in ``tp`` for fixed ``pp``, ``ap`` and ``all``; the message names the term.
+        If the formula is not affine in ``tp`` for fixed ``pp``, ``ap`` and ``all``; it names the term.
 
     Examples
     --------
@@ -99,9 +104,19 @@ def metric(function: Callable[..., object]) -> Metric | MetricFamily:
         )
     if len(parameters) > 1:
         return MetricFamily(function)
-    made = function(ConfusionMatrix())
+    made = _evaluated(function)
     built = made if isinstance(made, Metric) else from_expression("", made, inspect.getdoc(function))
     return built.named(built.formula if function.__name__ == "<lambda>" else function.__name__)
+
+
+def _evaluated(function: Callable[..., object], *args: object, **kwargs: object) -> object:
+    try:
+        return function(ConfusionMatrix(), *args, **kwargs)
+    except (TypeError, AttributeError) as error:
+        raise UnsupportedMetricError(
+            f"the formula of {function.__name__} cannot be written down ({error}); use mf.sqrt, mf.log and "
+            "mf.exp rather than those of math or numpy, and no comparisons"
+        ) from error
 
 
 def _number_text(value: object) -> str:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import sympy as sp
 
 from metricfit.metrics.constraint import Constraint, constrain
-from metricfit.metrics.normal_form import formula_text, normalise
+from metricfit.metrics.normal_form import checked, formula_text, normalise
 from metricfit.metrics.score import counts, make_scorer
 from metricfit.metrics.table import Coefficients, FloatArray
 
@@ -60,7 +60,7 @@ class Metric:
     __doc__: str | None = None
     _table: Callable[[int], _Table] = field(init=False)
 
-    # NumPy scalars would otherwise compare element by element, and `np.float64(0.8) <= metric` not give a constraint.
+    # Otherwise np.float64(0.8) <= metric would be NumPy's comparison, and no constraint.
     __array_ufunc__ = None
 
     def __post_init__(self) -> None:
@@ -158,9 +158,7 @@ class Metric:
         >>> mf.recall.score(["sick", "well"], ["sick", "sick"], pos_label="sick")
         1.0
         """
-        tp, k, l, n = counts(y_true, y_pred, pos_label)
-        alpha, beta = self.evaluate(k, l, n)
-        return float(alpha * tp + beta)
+        return self.evaluate.value(*counts(y_true, y_pred, pos_label))
 
     def scorer(self, *, pos_label: object = None) -> Any:
         """Return a scikit-learn scorer, for ``GridSearchCV(scoring=...)`` and the like.
@@ -306,4 +304,4 @@ def from_expression(name: str, expression: object, doc: str | None = None) -> Me
     """
     evaluate = Coefficients(normalise(expression))
     evaluate.check()
-    return Metric(name, sp.sympify(expression), evaluate, (), doc)
+    return Metric(name, checked(expression), evaluate, (), doc)

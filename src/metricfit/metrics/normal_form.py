@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
-from math import comb
+from math import comb, prod
 
 import sympy as sp
 
 from metricfit.metrics.confusion import CELLS, SUMS, ConfusionMatrix
 from metricfit.metrics.errors import UnsupportedMetricError
 
-__all__ = ["ALL", "AP", "PP", "NormalForm", "formula_text", "normalise"]
+__all__ = ["ALL", "AP", "PP", "NormalForm", "checked", "formula_text", "normalise"]
 
 TP = sp.Symbol("TP", nonnegative=True)
 PP = sp.Symbol("PP", nonnegative=True)
@@ -39,11 +38,14 @@ _REDUCE = {
 _WRITE = {TP: _C.tp, PP: _C.pp, AP: _C.ap, ALL: _C.all}
 
 # Beyond these a formula is a mistake or an attack, and SymPy would take minutes over it.
-MAX_TERMS = 2000
+MAX_TERMS = 500
 MAX_EXPONENT = 12
 MAX_MAGNITUDE = sp.Integer(10) ** 60
 
+_CELLS, _SUMS = ", ".join(CELLS), ", ".join(SUMS)
 _ACCEPTED = "a supported formula is affine in tp once pp, ap and all are fixed"
+# Counts at which a coefficient that looks complicated is tested for being zero.
+_PROBES = ({PP: 3, AP: 5, ALL: 11}, {PP: 7, AP: 2, ALL: 13}, {PP: 5, AP: 11, ALL: 23})
 
 
 @dataclass(frozen=True)
@@ -75,38 +77,36 @@ def normalise(expression: object) -> NormalForm:
     >>> normalise(2 * C.tp / (2 * C.tp + C.fp + C.fn))
     NormalForm(alpha=2/(AP + PP), beta=0)
     """
-    written = _checked(expression)
+    written = checked(expression)
     if not any(symbol.name in CELLS for symbol in written.free_symbols):
-        raise _unsupported(
-            written, f"it holds none of the cells {', '.join(CELLS)}, so no prediction could change it"
-        )
+        raise _unsupported(written, f"it holds none of the cells {_CELLS}, so no prediction could change it")
     _refuse_oversized(written)
     reduced = _settled(_exact(written).xreplace(_REDUCE))
+    _refuse_unreal(written, reduced)
     for part in sp.preorder_traversal(reduced):
         if _is_function(part) and part.has(TP):
             raise _unsupported(written, _blame_function(written))
-    numerator, denominator = sp.fraction(sp.cancel(reduced))
+    numerator, denominator = sp.fraction(_cancelled(reduced))
     if denominator.has(TP):
         raise _unsupported(written, _blame_denominator(written, denominator))
-    polynomial = sp.Poly(numerator, TP)
-    if any(
-        sp.simplify(polynomial.coeff_monomial(TP**power)) != 0 for power in range(2, polynomial.degree() + 1)
-    ):
+    coefficients = sp.Poly(numerator, TP).all_coeffs()[::-1]
+    if not all(_vanishes(coefficient) for coefficient in coefficients[2:]):
         raise _unsupported(written, _blame_product(written))
-    alpha = _canonical(polynomial.coeff_monomial(TP) / denominator)
-    if sp.simplify(alpha) == 0:
-        raise _unsupported(
-            written, "its cells cancel, so no prediction with as many positives could change it"
-        )
-    return NormalForm(alpha, _canonical(polynomial.coeff_monomial(1) / denominator))
+    if len(coefficients) < 2 or _vanishes(coefficients[1]):
+        raise _unsupported(written, "its cells cancel: pp, ap and all alone decide its value")
+    return NormalForm(_canonical(coefficients[1] / denominator), _canonical(coefficients[0] / denominator))
 
 
-def _unsupported(written: sp.Expr, reason: str) -> UnsupportedMetricError:
-    return UnsupportedMetricError(f"{formula_text(written)} is not supported: {reason}")
+def checked(expression: object) -> sp.Expr:
+    """Return what a formula gave as an expression, if it is one over the confusion matrix and nothing else.
 
-
-def _checked(expression: object) -> sp.Expr:
-    """Whatever a formula returned, as an expression over the confusion matrix and nothing else."""
+    Examples
+    --------
+    >>> checked(None)
+    Traceback (most recent call last):
+        ...
+    metricfit.metrics.errors.UnsupportedMetricError: the formula returned nothing; ...
+    """
     if expression is None:
         raise UnsupportedMetricError("the formula returned nothing; end it with `return <expression over C>`")
     try:
@@ -114,122 +114,46 @@ def _checked(expression: object) -> sp.Expr:
     except sp.SympifyError:
         written = None
     if not isinstance(written, sp.Expr):
-        raise UnsupportedMetricError(
-            f"the formula must return one expression over the confusion matrix, not {type(expression).__name__}"
-        )
+        kind = type(expression).__name__
+        raise UnsupportedMetricError(f"the formula must return one expression over C, not {kind}")
     for symbol in sorted(written.free_symbols, key=str):
         if symbol not in _REDUCE:
             raise UnsupportedMetricError(
-                f"{formula_text(written)} holds {symbol}, which is not on the confusion matrix; write it with "
-                f"the cells {', '.join(CELLS)} and the sums {', '.join(SUMS)}"
+                f"{formula_text(written)} holds {symbol}, which is not on the confusion matrix; write it "
+                f"with the cells {_CELLS} and the sums {_SUMS}"
             )
-    if written.has(sp.I):
-        raise _unsupported(
-            written, "it holds the square root of a negative number; a metric is a real number"
-        )
-    if written.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
-        raise _unsupported(written, "it divides by zero, or holds an infinite or undefined constant")
+    _refuse_unreal(written, written)
     for part in sp.preorder_traversal(written):
-        if not (
-            part.is_Symbol or part.is_real or part.is_Add or part.is_Mul or part.is_Pow or _is_function(part)
-        ):
+        if part.is_Pow and not part.exp.is_number:
+            raise _unsupported(written, f"the exponent {formula_text(part.exp)} must be a number")
+        if not (part.is_Atom or part.is_Add or part.is_Mul or part.is_Pow or _is_function(part)):
             raise _unsupported(
-                written,
-                f"{formula_text(part)} is none of the operations a formula may use, which are + - * / **, sqrt, "
-                "log and exp",
+                written, f"{formula_text(part)} is none of the operations + - * / **, sqrt, log and exp"
             )
     return written
 
 
-def _exact(written: sp.Expr) -> sp.Expr:
-    """Replace floats by the fraction that their shortest decimal stands for: 0.1 is one tenth."""
-    return written.xreplace({number: sp.Rational(repr(float(number))) for number in written.atoms(sp.Float)})
+def _unsupported(written: sp.Expr, reason: str) -> UnsupportedMetricError:
+    return UnsupportedMetricError(f"{formula_text(written)} is not supported: {reason}")
 
 
-def _is_function(part: sp.Basic) -> bool:
-    """Whether a node is a root, a power with a variable exponent, an exponential or a logarithm."""
-    if part.is_Pow:
-        return not part.exp.is_Integer
-    return isinstance(part, sp.exp | sp.log)
-
-
-def _canonical(expression: sp.Expr) -> sp.Expr:
-    # Factors rather than expanded sums: the terms of an expanded ap*an*pp*pn reach n**4, beyond what float64
-    # counts exactly, while every factor is a small integer and vanishes exactly at the border.
-    return sp.factor(sp.cancel(expression))
-
-
-def _settled(expression: sp.Expr) -> sp.Expr:
-    """Simplify what stands inside roots, logarithms and exponentials, so that a TP that cancels there is gone."""
-    if expression.is_Atom:
-        return expression
-    arguments = [_settled(argument) for argument in expression.args]
-    if _is_function(expression):
-        arguments = [argument if argument.is_Atom else _canonical(argument) for argument in arguments]
-    return expression.func(*arguments)
-
-
-def _holds_tp(part: sp.Basic) -> bool:
-    return bool(sp.cancel(_settled(_exact(part).xreplace(_REDUCE))).has(TP))
-
-
-def _blame_function(written: sp.Expr) -> str:
-    parts = [part for part in sp.preorder_traversal(written) if _is_function(part) and _holds_tp(part)]
-    term = formula_text(parts[0] if parts else written)
-    return (
-        f"{term} puts a cell inside a root, power, log or exp; these may hold only the sums {', '.join(SUMS)} "
-        f"and constants, since {_ACCEPTED}"
-    )
-
-
-def _blame_denominator(written: sp.Expr, denominator: sp.Expr) -> str:
-    reduced = formula_text(denominator.xreplace(_WRITE))
-    for part in sp.preorder_traversal(written):
-        if part.is_Pow and part.exp.is_negative and _holds_tp(part.base):
-            reduced = f"{formula_text(part.base)} (equal to {formula_text(_write_reduced(part.base))})"
-            break
-    return (
-        f"its denominator {reduced} still depends on tp; a denominator may hold only the sums {', '.join(SUMS)} "
-        "and constants, or cells that add up to them, as 2*tp + fp + fn = pp + ap does"
-    )
-
-
-def _write_reduced(part: sp.Expr) -> sp.Expr:
-    return sp.cancel(_exact(part).xreplace(_REDUCE)).xreplace(_WRITE)
-
-
-def _blame_product(written: sp.Expr) -> str:
-    for part in sp.preorder_traversal(written):
-        factors = [factor for factor in _factors(part) if _holds_tp(factor)]
-        if len(factors) > 1:
-            return (
-                f"{formula_text(sp.Mul(*factors))} multiplies cells; a cell may be multiplied only by the sums "
-                f"{', '.join(SUMS)} and constants, since {_ACCEPTED}"
-            )
-    return f"it is not linear in the cells, and {_ACCEPTED}"
-
-
-def _factors(part: sp.Basic) -> Iterator[sp.Expr]:
-    """Yield the factors of the numerator of a product, repeated ones as often as they occur."""
-    if part.is_Mul:
-        for argument in part.args:
-            yield from _factors(argument)
-    elif part.is_Pow and part.exp.is_Integer:
-        yield from [part.base] * max(int(part.exp), 0)
-    else:
-        yield part
+def _refuse_unreal(written: sp.Expr, expression: sp.Expr) -> None:
+    if expression.has(sp.I):
+        raise _unsupported(written, "it takes the root or log of a negative number; a metric must be real")
+    if expression.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
+        raise _unsupported(written, "it divides by zero, or holds an infinite or undefined constant")
 
 
 def _refuse_oversized(written: sp.Expr) -> None:
     for number in written.atoms(sp.Number):
         if number != 0 and not 1 / MAX_MAGNITUDE <= abs(number) <= MAX_MAGNITUDE:
-            raise _unsupported(
-                written, f"the constant {formula_text(number)} is beyond the range 1e-60 to 1e60"
+            raise UnsupportedMetricError(
+                f"the constant {formula_text(number.evalf(6))} is beyond the range 1e-60 to 1e60 of a formula"
             )
     for power in written.atoms(sp.Pow):
-        if power.exp.is_number and abs(power.exp) > MAX_EXPONENT:
-            raise _unsupported(
-                written, f"the exponent {formula_text(power.exp)} is larger than {MAX_EXPONENT}"
+        if abs(power.exp) > MAX_EXPONENT:
+            raise UnsupportedMetricError(
+                f"the exponent {formula_text(power.exp.evalf(6))} is too large; {MAX_EXPONENT} is the largest"
             )
     if max(_term_counts(_exact(written).xreplace(_REDUCE))) > MAX_TERMS:
         raise UnsupportedMetricError(
@@ -239,26 +163,125 @@ def _refuse_oversized(written: sp.Expr) -> None:
 
 def _term_counts(expression: sp.Expr) -> tuple[int, int]:
     """Bound the number of terms of numerator and denominator over one common denominator."""
-    if expression.is_Add:
-        numerator, denominator = Fraction(0), 1
-        for argument in expression.args:
-            above, below = _term_counts(argument)
-            numerator += Fraction(above, below)
-            denominator *= below
-        return int(numerator * denominator), denominator
-    if expression.is_Mul:
-        above = below = 1
-        for argument in expression.args:
-            argument_above, argument_below = _term_counts(argument)
-            above, below = above * argument_above, below * argument_below
-        return above, below
     if _is_function(expression):
-        if max(max(_term_counts(argument)) for argument in expression.args) > MAX_TERMS:
-            return MAX_TERMS + 1, 1
-        return 1, 1
+        inside = max(max(_term_counts(argument)) for argument in expression.args)
+        return (1, 1) if inside <= MAX_TERMS else (inside, inside)
     if expression.is_Pow:
-        counts = _term_counts(expression.base)
         power = abs(int(expression.exp))
-        above, below = (comb(min(count, MAX_TERMS) + power - 1, power) for count in counts)
+        above, below = (comb(count + power - 1, power) for count in _term_counts(expression.base))
         return (above, below) if expression.exp > 0 else (below, above)
+    if expression.is_Mul:
+        parts = [_term_counts(argument) for argument in expression.args]
+        return prod(above for above, _ in parts), prod(below for _, below in parts)
+    if expression.is_Add:
+        parts = [_term_counts(argument) for argument in expression.args]
+        denominator = prod(below for _, below in parts)
+        return sum(above * denominator // below for above, below in parts), denominator
     return 1, 1
+
+
+def _exact(written: sp.Expr) -> sp.Expr:
+    """Replace floats by the fraction that their shortest decimal stands for: 0.1 is one tenth."""
+    return written.xreplace({number: sp.Rational(repr(float(number))) for number in written.atoms(sp.Float)})
+
+
+def _is_function(part: sp.Basic) -> bool:
+    """Whether a node is a root, an exponential or a logarithm, which no polynomial arithmetic enters."""
+    if part.is_Pow:
+        return not part.exp.is_Integer
+    return isinstance(part, sp.exp | sp.log)
+
+
+def _cancelled(expression: sp.Expr) -> sp.Expr:
+    # Square roots may cancel against what they are the root of. Everything else is opaque: to SymPy,
+    # pp**0.333 is the 333rd power of pp**0.001, and a polynomial of degree 1000 follows.
+    opaque = {
+        part: sp.Dummy(positive=True)
+        for part in sp.preorder_traversal(expression)
+        if _is_function(part) and not (part.is_Pow and part.exp.is_Rational and part.exp.q == 2)
+    }
+    back = {dummy: part for part, dummy in opaque.items()}
+    return sp.cancel(expression.xreplace(opaque)).xreplace(back)
+
+
+def _canonical(expression: sp.Expr) -> sp.Expr:
+    # Factors rather than expanded sums: the terms of an expanded ap*an*pp*pn reach n**4, beyond what float64
+    # counts exactly, while every factor is a small integer and vanishes exactly at the border.
+    numerator, denominator = sp.fraction(_cancelled(expression))
+    return sp.factor_terms(_factored(numerator) / _factored(denominator))
+
+
+def _factored(polynomial: sp.Expr) -> sp.Expr:
+    functions = [part for part in polynomial.atoms(sp.Pow, sp.exp, sp.log) if _is_function(part)]
+    hidden = {part: sp.Dummy(positive=True) for part in functions}
+    return sp.factor(polynomial.xreplace(hidden)).xreplace({dummy: part for part, dummy in hidden.items()})
+
+
+def _settled(expression: sp.Expr) -> sp.Expr:
+    """Simplify what stands inside roots, logs and exponentials, so that a TP that cancels there is gone."""
+    if expression.is_Atom:
+        return expression
+    arguments = [_settled(argument) for argument in expression.args]
+    if _is_function(expression):
+        arguments = [argument if argument.is_Atom else _canonical(argument) for argument in arguments]
+    return expression.func(*arguments)
+
+
+def _vanishes(coefficient: sp.Expr) -> bool:
+    if coefficient.is_Number or not any(_is_function(part) for part in sp.preorder_traversal(coefficient)):
+        return bool(coefficient == 0)
+    return all(abs(coefficient.xreplace(_sympified(probe)).evalf(30, chop=True)) < 1e-20 for probe in _PROBES)
+
+
+def _sympified(probe: dict[sp.Symbol, int]) -> dict[sp.Symbol, sp.Integer]:
+    return {symbol: sp.Integer(count) for symbol, count in probe.items()}
+
+
+def _holds_tp(part: sp.Expr) -> bool:
+    return bool(_cancelled(_settled(_exact(part).xreplace(_REDUCE))).has(TP))
+
+
+def _blame_function(written: sp.Expr) -> str:
+    parts = [part for part in sp.preorder_traversal(written) if _is_function(part) and _holds_tp(part)]
+    term = formula_text(parts[0] if parts else written)
+    return (
+        f"{term} puts a cell inside a root, log or exp, where only the sums {_SUMS} and constants may stand, "
+        f"since {_ACCEPTED}"
+    )
+
+
+def _blame_denominator(written: sp.Expr, denominator: sp.Expr) -> str:
+    term = formula_text(denominator.xreplace(_WRITE))
+    for part in sp.preorder_traversal(written):
+        if part.is_Pow and part.exp.is_negative and _holds_tp(part.base):
+            reduced = _cancelled(_exact(part.base).xreplace(_REDUCE)).xreplace(_WRITE)
+            term = formula_text(part.base)
+            if reduced != part.base:
+                term += f", which is {formula_text(reduced)},"
+            break
+    return (
+        f"its denominator {term} still depends on tp; a denominator may hold only the sums {_SUMS} and "
+        "constants, or cells that add up to them, as 2*tp + fp + fn = pp + ap does"
+    )
+
+
+def _blame_product(written: sp.Expr) -> str:
+    for part in sp.preorder_traversal(written):
+        factors = [factor for factor in _factors(part) if _holds_tp(factor)]
+        if len(factors) > 1:
+            return (
+                f"{formula_text(sp.Mul(*factors))} multiplies cells; a cell may be multiplied only by the "
+                f"sums {_SUMS} and constants, since {_ACCEPTED}"
+            )
+    return f"it is not linear in the cells {_CELLS}, and {_ACCEPTED}"
+
+
+def _factors(part: sp.Basic) -> Iterator[sp.Expr]:
+    """Yield the factors of the numerator of a product, repeated ones as often as they occur."""
+    if part.is_Mul:
+        for argument in part.args:
+            yield from _factors(argument)
+    elif part.is_Pow and part.exp.is_Integer:
+        yield from [part.base] * max(int(part.exp), 0)
+    elif isinstance(part, sp.Expr):
+        yield part

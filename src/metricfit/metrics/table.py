@@ -18,6 +18,7 @@ from metricfit.metrics.normal_form import ALL, AP, PP, NormalForm
 __all__ = ["Coefficients", "FloatArray"]
 
 FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
 _Numeric = Callable[..., tuple[Any, Any]]
 
 CHECKED_SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 12, 25)
@@ -27,9 +28,9 @@ CHECKED_SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 12, 25)
 class Coefficients:
     """Evaluates ``alpha`` and ``beta`` of a formula, with the rules for its undefined cells.
 
-    Where the formula is undefined on the border of the table (``k`` or ``l`` equal to 0 or ``n``), the metric
-    is 1 if the prediction can only equal the truth (``k = l = 0`` or ``k = l = n``) and 0 otherwise. A formula
-    that is undefined inside the table is refused.
+    Where the formula is undefined on the border of the table (``k`` or ``l`` equal to 0 or ``n``), the
+    metric is 1 if the prediction can only equal the truth (``k = l = 0`` or ``k = l = n``) and 0 otherwise.
+    A formula that is undefined inside the table is refused.
 
     Parameters
     ----------
@@ -54,12 +55,19 @@ class Coefficients:
         actual = np.asarray(l, dtype=np.float64)
         alpha, beta = self._evaluate(predicted, actual, float(n))
         undefined = ~(np.isfinite(alpha) & np.isfinite(beta))
-        forced = self._forced(predicted, actual, n)
-        if forced is not None:
-            undefined |= forced
+        if self.positive or self.negative:
+            undefined |= self._forced(predicted, actual, n)
         if undefined.any():
             self._settle(alpha, beta, undefined, predicted, actual, n)
         return alpha, beta
+
+    def value(self, tp: int, k: int, l: int, n: int) -> float:
+        """Return the metric of one confusion matrix, in exact arithmetic where the formula is defined."""
+        exact = _at(self.form.alpha * tp + self.form.beta, k, l, n)
+        if exact.is_finite and not self._forced(np.asarray(k), np.asarray(l), n):
+            return float(exact.evalf(17, chop=True))
+        alpha, beta = self(k, l, n)
+        return float(alpha * tp + beta)
 
     def table(self, n: int) -> tuple[FloatArray, FloatArray]:
         """Return the read-only ``(n + 1, n + 1)`` tables of ``alpha`` and ``beta``."""
@@ -70,7 +78,7 @@ class Coefficients:
         return alpha, beta
 
     def value_range(self, n: int) -> tuple[float, float]:
-        """Return the smallest and largest value of the metric over all confusion matrices of ``n`` samples."""
+        """Return the smallest and the largest value over all confusion matrices of ``n`` samples."""
         alpha, beta = self.table(n)
         k, l = np.ogrid[0 : n + 1, 0 : n + 1]
         ends = np.stack([alpha * np.maximum(k + l - n, 0) + beta, alpha * np.minimum(k, l) + beta])
@@ -107,20 +115,19 @@ class Coefficients:
             alpha, beta = self._numeric(predicted, actual, np.float64(n))
         return _filled(alpha, shape), _filled(beta, shape)
 
-    def _forced(self, predicted: FloatArray, actual: FloatArray, n: int) -> npt.NDArray[np.bool_] | None:
-        if self.positive and self.negative:
-            return (predicted == 0) | (actual == 0) | (predicted == n) | (actual == n)
+    def _forced(self, predicted: npt.NDArray[Any], actual: npt.NDArray[Any], n: int) -> BoolArray:
+        forced = np.zeros(np.broadcast_shapes(predicted.shape, actual.shape), dtype=bool)
         if self.positive:
-            return (predicted == 0) | (actual == 0)
+            forced |= (predicted == 0) | (actual == 0)
         if self.negative:
-            return (predicted == n) | (actual == n)
-        return None
+            forced |= (predicted == n) | (actual == n)
+        return forced
 
     def _settle(
         self,
         alpha: FloatArray,
         beta: FloatArray,
-        undefined: npt.NDArray[np.bool_],
+        undefined: BoolArray,
         predicted: FloatArray,
         actual: FloatArray,
         n: int,
@@ -138,18 +145,19 @@ class Coefficients:
 
     def _why(self, k: int, l: int, n: int) -> str:
         cell = f"at pp = {k}, ap = {l}, all = {n}"
-        values = [
-            part.xreplace({PP: sp.Integer(k), AP: sp.Integer(l), ALL: sp.Integer(n)})
-            for part in (self.form.alpha, self.form.beta)
-        ]
+        values = [_at(part, k, l, n) for part in (self.form.alpha, self.form.beta)]
         if any(value.has(sp.nan, sp.zoo, sp.oo, -sp.oo) for value in values):
             return (
-                f"the formula divides by zero {cell}, inside the table; only where pp or ap is 0 or all may a "
-                "formula be undefined"
+                f"the formula divides by zero {cell}, inside the table; it may be undefined only where pp or "
+                "ap is 0 or all"
             )
         if any(value.is_real is False for value in values):
             return f"the formula is a complex number {cell}; a metric must be real"
         return f"the formula exceeds the range of float64 {cell}"
+
+
+def _at(expression: sp.Expr, k: int, l: int, n: int) -> sp.Expr:
+    return expression.xreplace({PP: sp.Integer(k), AP: sp.Integer(l), ALL: sp.Integer(n)})
 
 
 def _filled(values: Any, shape: tuple[int, ...]) -> FloatArray:
