@@ -33,6 +33,8 @@ class MetricFamily:
     def __init__(self, function: Callable[..., object]) -> None:
         self.name = function.__name__
         self.__doc__ = inspect.getdoc(function)
+        self.__module__ = function.__module__
+        self.__qualname__ = function.__qualname__
         self._function = function
         signature = inspect.signature(function)
         self._signature = signature.replace(parameters=list(signature.parameters.values())[1:])
@@ -47,9 +49,7 @@ class MetricFamily:
         try:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise UnsupportedMetricError(
-                f"{self.name}{self._signature} cannot be called so: {error}"
-            ) from error
+            raise UnsupportedMetricError(f"{self.call} was called wrongly: {error}") from error
         bound.apply_defaults()
         for name, value in bound.arguments.items():
             if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
@@ -58,6 +58,10 @@ class MetricFamily:
         text = ", ".join(_number_text(value) for value in bound.arguments.values())
         name = f"{self.name}({text})"
         return made.named(name) if isinstance(made, Metric) else from_expression(name, made, self.__doc__)
+
+    def __reduce__(self) -> str:
+        # As functions are: by the name it has in its module, where the decorator put this in its place.
+        return self.__qualname__
 
     def __repr__(self) -> str:
         return f"MetricFamily({self.call})"

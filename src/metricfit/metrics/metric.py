@@ -40,6 +40,8 @@ class Metric:
         The formula as it was written; that of the objective where there are constraints.
     constraints : tuple of Constraint
         What :meth:`subject_to` added.
+    expression : sympy.Expr
+        The formula as an expression, for further work with SymPy.
 
     Examples
     --------
@@ -57,14 +59,18 @@ class Metric:
     expression: sp.Expr
     evaluate: Coefficients
     constraints: tuple[Constraint, ...] = ()
-    __doc__: str | None = None
+    doc: str | None = None
     _table: Callable[[int], _Table] = field(init=False)
+    _hash: int = field(init=False)
 
     # Otherwise np.float64(0.8) <= metric would be NumPy's comparison, and no constraint.
     __array_ufunc__ = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_table", lru_cache(maxsize=TABLES_KEPT)(self.evaluate.table))
+        object.__setattr__(self, "_hash", hash((self.evaluate, self.constraints)))
+        if self.doc:
+            object.__setattr__(self, "__doc__", self.doc)
 
     @property
     def formula(self) -> str:
@@ -131,7 +137,7 @@ class Metric:
         Examples
         --------
         >>> import metricfit as mf
-        >>> mf.mcc.value_range(10)
+        >>> mf.informedness.value_range(10)
         (-1.0, 1.0)
         """
         return self.evaluate.value_range(n)
@@ -262,7 +268,7 @@ class Metric:
         return self is other or (self.evaluate, self.constraints) == (other.evaluate, other.constraints)
 
     def __hash__(self) -> int:
-        return hash((self.evaluate, self.constraints))
+        return self._hash
 
     def __ge__(self, threshold: object) -> Constraint:
         return constrain(self, ">=", threshold)
@@ -289,7 +295,7 @@ class Metric:
     def __reduce__(self) -> tuple[Any, ...]:
         # By value, never by reference to the function that was decorated: that one may live in a notebook,
         # which another process cannot import.
-        state = (self.name, self.expression, self.evaluate, self.constraints, self.__doc__)
+        state = (self.name, self.expression, self.evaluate, self.constraints, self.doc)
         return (type(self), state)
 
 
@@ -298,10 +304,13 @@ def from_expression(name: str, expression: object, doc: str | None = None) -> Me
 
     Examples
     --------
-    >>> C = ConfusionMatrix()
+    >>> import metricfit as mf
+    >>> C = mf.ConfusionMatrix()
     >>> from_expression("recall", C.tp / C.ap)
     Metric(recall = tp/ap)
     """
-    evaluate = Coefficients(normalise(expression))
+    form = normalise(expression)
+    written = checked(expression)
+    evaluate = Coefficients(form, formula_text(written))
     evaluate.check()
-    return Metric(name, checked(expression), evaluate, (), doc)
+    return Metric(name, written, evaluate, (), doc)

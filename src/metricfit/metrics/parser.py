@@ -21,7 +21,7 @@ from metricfit.metrics.normal_form import MAX_EXPONENT, MAX_MAGNITUDE
 __all__ = ["get_metric"]
 
 MAX_LENGTH = 500
-MAX_DEPTH = 40
+MAX_DEPTH = 100
 MAX_BITS = 600
 
 _SYMBOLS = {name: getattr(ConfusionMatrix, name) for name in CELLS + SUMS}
@@ -110,7 +110,7 @@ def _plain_metric(text: str) -> Metric:
     text = text.strip()
     short = re.fullmatch(r"[fF](\d{1,6}(\.\d{1,9})?)", text)
     if short and text.lower() not in BUILT_IN:
-        return _member("fbeta", [float(short[1])])
+        return _member("fbeta", [_number(text, _parsed(short[1]))])
     tree = _parsed(text)
     if isinstance(tree, ast.Name) and tree.id.lower() in BUILT_IN:
         found = BUILT_IN[tree.id.lower()]

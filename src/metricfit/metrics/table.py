@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -36,12 +36,15 @@ class Coefficients:
     ----------
     form : NormalForm
         The formula.
+    formula : str
+        How it was written, for error messages.
     positive, negative : bool
         Force that rule on row and column 0 (positive) or n (negative), whether the formula is defined there
         or not.
     """
 
     form: NormalForm
+    formula: str = field(default="the formula", compare=False)
     positive: bool = False
     negative: bool = False
 
@@ -97,9 +100,9 @@ class Coefficients:
                     k, l = (int(index[0]) for index in np.nonzero(unreal))
                     raise UnsupportedMetricError(self._why(k, l, n))
 
-    def __reduce__(self) -> tuple[type[Coefficients], tuple[NormalForm, bool, bool]]:
+    def __reduce__(self) -> tuple[type[Coefficients], tuple[NormalForm, str, bool, bool]]:
         # The generated function is made anew where it is needed; it cannot be pickled.
-        return (type(self), (self.form, self.positive, self.negative))
+        return (type(self), (self.form, self.formula, self.positive, self.negative))
 
     @cached_property
     def _numeric(self) -> _Numeric:
@@ -148,12 +151,12 @@ class Coefficients:
         values = [_at(part, k, l, n) for part in (self.form.alpha, self.form.beta)]
         if any(value.has(sp.nan, sp.zoo, sp.oo, -sp.oo) for value in values):
             return (
-                f"the formula divides by zero {cell}, inside the table; it may be undefined only where pp or "
-                "ap is 0 or all"
+                f"{self.formula} is not supported: it divides by zero {cell}; a formula may be undefined only "
+                "where pp or ap is 0 or equal to all"
             )
         if any(value.is_real is False for value in values):
-            return f"the formula is a complex number {cell}; a metric must be real"
-        return f"the formula exceeds the range of float64 {cell}"
+            return f"{self.formula} is not supported: it is a complex number {cell}; a metric must be real"
+        return f"{self.formula} exceeds the range of float64 {cell}; use it with fewer samples at once"
 
 
 def _at(expression: sp.Expr, k: int, l: int, n: int) -> sp.Expr:
