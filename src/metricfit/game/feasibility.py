@@ -137,17 +137,58 @@ def make_feasible(
     """
     if gain.shape[0] == 0:
         return predictor
+    enough = -SLACK_TOLERANCE / 2
     slacks = constraint_slacks(gain, offset, split, predictor)
-    if slacks.min() >= 0.0:
+    if slacks.min() >= enough:
         return predictor
+    for c in np.flatnonzero(slacks < enough):
+        own_gain, own_offset = gain[c : c + 1], offset[c : c + 1]
+        if _best_pure(own_gain, own_offset, split)[2] < PURE_SLACK:
+            predictor = _press(own_gain, own_offset, split, predictor)
+    slacks = constraint_slacks(gain, offset, split, predictor)
     safe = most_slack(gain, offset, split)
-    reserve = constraint_slacks(gain, offset, split, safe)
-    missing = slacks < 0.0
-    # Half the tolerance, so that rounding in the mixture stays inside it.
-    target = np.minimum(0.0, np.maximum(reserve, -SLACK_TOLERANCE / 2))[missing]
-    lacking = np.maximum(target - slacks[missing], 0.0)
-    share = float(np.max(lacking / np.maximum(reserve[missing] - slacks[missing], np.finfo(float).tiny)))
-    return mix(predictor, safe, min(share, 1.0)) if share > 0.0 else predictor
+    room = constraint_slacks(gain, offset, split, safe) - slacks
+    missing = (slacks < enough) & (room > 0.0)
+    if not missing.any():
+        return predictor
+    share = float(np.max((np.minimum(0.0, slacks + room) - slacks)[missing] / room[missing]))
+    return mix(predictor, safe, share)
+
+
+def _press(
+    gain: NDArray[np.float64], offset: NDArray[np.float64], split: int, predictor: Strategy
+) -> Strategy:
+    """Give each size as much slack of a single constraint as it can have, by the smallest moves.
+
+    This is for a constraint that only certain sets meet, and those without slack, such as recall of
+    one: mixing would have to replace the whole predictor, though it may be off by rounding only. Sizes
+    that cannot meet the constraint are dropped.
+    """
+    low, high = _extremes(gain.shape[1] - 1, split)
+    aim = np.where(gain[0] >= 0.0, high, low)[predictor.sizes]
+    meets = gain[0, predictor.sizes] * aim + offset[0, predictor.sizes] >= -SLACK_TOLERANCE
+    kept = float(predictor.weights[meets].sum())
+    safe = most_slack(gain, offset, split)
+    if kept <= 0.0:
+        return mix(predictor, safe, 1.0)
+    weights = predictor.weights[meets]
+    marginals = predictor.marginals[meets]
+    inside = int(np.searchsorted(predictor.blocks, split))
+    lengths = np.diff(predictor.blocks).astype(np.float64)
+    for part, count, wanted in (
+        (slice(0, inside), split, aim[meets] * weights),
+        (slice(inside, None), gain.shape[1] - 1 - split, (predictor.sizes - aim)[meets] * weights),
+    ):
+        have = marginals[:, part] @ lengths[part]
+        full = count * weights
+        for row in range(weights.size):
+            if wanted[row] < have[row]:
+                marginals[row, part] *= wanted[row] / have[row]
+            elif wanted[row] > have[row]:
+                lacking = (full[row] - wanted[row]) / (full[row] - have[row])
+                marginals[row, part] = weights[row] - (weights[row] - marginals[row, part]) * lacking
+    pressed = Strategy(predictor.sizes[meets], weights / kept, marginals / kept, predictor.blocks)
+    return pressed if kept == 1.0 else mix(pressed, safe, 1.0 - kept)
 
 
 def _extremes(n: int, split: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -229,13 +270,9 @@ def _sentence(
 ) -> str:
     at_least = constraint.sense == ">="
     best = constraint.threshold + (slack if at_least else -slack)
-    together = f" together with {' and '.join(_spelled(other) for other in others)}" if others else ""
+    together = f" together with {' and '.join(map(str, others))}" if others else ""
     return (
-        f"no prediction reaches {_spelled(constraint)}{together} on these labels "
+        f"no prediction reaches {constraint}{together} on these labels "
         f"({positives} positives of {n}): {'at most' if at_least else 'at least'} {best:.6g} is possible; "
         "relax the threshold or use larger batches"
     )
-
-
-def _spelled(constraint: Constraint) -> str:
-    return f"{constraint.metric.name} {constraint.sense} {constraint.threshold:g}"

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
-from scipy.sparse import csr_array
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 __all__ = ["TOLERANCE", "Optimum", "minimise"]
 
 TOLERANCE = 1e-10
-
-Matrix = NDArray[np.float64] | csr_array
-
-# SciPy accepts sparse matrices and arrays of bounds here; its type stubs do not say so.
-_linprog: Any = linprog
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +28,9 @@ class Optimum:
 
 def minimise(
     cost: NDArray[np.float64],
-    rows: Matrix,
+    rows: NDArray[np.float64] | csr_array,
     at_most: NDArray[np.float64],
-    equations: Matrix,
+    equations: NDArray[np.float64] | csr_array,
     equal_to: NDArray[np.float64],
     free: slice,
 ) -> Optimum:
@@ -56,9 +52,14 @@ def minimise(
     >>> best.unknowns, best.value, best.prices
     (array([0.25, 0.75]), -0.25, array([1.]))
     """
+    # Imported here because it takes longer than the rest of the package, and most games need no program.
+    from scipy.optimize import linprog
+
+    # SciPy accepts sparse matrices and arrays of bounds here; its type stubs do not say so.
+    highs: Any = linprog
     lowest = np.zeros(cost.size)
     lowest[free] = -np.inf
-    result = _linprog(
+    result = highs(
         cost,
         A_ub=rows,
         b_ub=at_most,

@@ -82,7 +82,7 @@ def clean(strategy: Strategy) -> Strategy:
     >>> import numpy as np
     >>> rough = Strategy(np.array([1]), np.array([0.9]), np.array([[0.6, 0.2]]), np.array([0, 1, 2]))
     >>> clean(rough).marginals
-    array([[0.75, 0.25]])
+    array([[0.7, 0.3]])
     """
     weights = strategy.weights.copy()
     marginals = strategy.marginals.copy()
