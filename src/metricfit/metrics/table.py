@@ -66,9 +66,10 @@ class Coefficients:
 
     def value(self, tp: int, k: int, l: int, n: int) -> float:
         """Return the metric of one confusion matrix, in exact arithmetic where the formula is defined."""
-        exact = _at(self.form.alpha * tp + self.form.beta, k, l, n)
-        if exact.is_finite and not self._forced(np.asarray(k), np.asarray(l), n):
-            return float(exact.evalf(17, chop=True))
+        exact_alpha, exact_beta = (_at(part, k, l, n) for part in (self.form.alpha, self.form.beta))
+        defined = exact_alpha.is_finite and exact_beta.is_finite
+        if defined and not self._forced(np.asarray(k), np.asarray(l), n):
+            return float((exact_alpha * tp + exact_beta).evalf(17, chop=True))
         alpha, beta = self(k, l, n)
         return float(alpha * tp + beta)
 
@@ -155,8 +156,8 @@ class Coefficients:
                 "where pp or ap is 0 or equal to all"
             )
         if any(value.is_real is False for value in values):
-            return f"{self.formula} is not supported: it is a complex number {cell}; a metric must be real"
-        return f"{self.formula} exceeds the range of float64 {cell}; use it with fewer samples at once"
+            return f"{self.formula} is not supported: it is complex {cell}; a metric must be real"
+        return f"{self.formula} exceeds the range of float64 {cell}; use fewer samples at once"
 
 
 def _at(expression: sp.Expr, k: int, l: int, n: int) -> sp.Expr:

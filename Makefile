@@ -1,0 +1,51 @@
+# `make demo` and `make test` need nothing but Python 3.11 or later; they build .venv themselves.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow lint format types lock clean
+
+help: ## show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+# The stamp holds what was installed: a newer file with the same content installs nothing again.
+$(STAMP): requirements-dev.lock pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@if [ "$$(cat $(STAMP) 2>/dev/null)" != "$$(cat requirements-dev.lock pyproject.toml | cksum)" ]; then \
+		set -e; \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(grep '^torch==' requirements-dev.lock)"; \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.lock; \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .; \
+		cat requirements-dev.lock pyproject.toml | cksum > $(STAMP); \
+	else touch $(STAMP); fi
+
+demo: $(STAMP) ## train with cross-entropy and for the metric, and compare
+	@$(BIN)/python examples/demo.py
+
+test: $(STAMP) ## run the tests, the doctests and the snippets of the README
+	@$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow"
+
+test-slow: $(STAMP) ## run the tests that take longer
+	@$(BIN)/python -m pytest -q -n $(WORKERS) -m slow
+
+lint: $(STAMP) ## check style
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+format: $(STAMP) ## apply style
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+types: $(STAMP) ## check types
+	@$(BIN)/mypy
+
+lock: $(STAMP) ## pin what is installed in .venv
+	@$(BIN)/python -m pip freeze --exclude-editable | sed -e 's/+[a-z0-9.]*$$//' | grep '==' > requirements-dev.lock
+
+clean: ## remove the environment and all caches
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,94 @@
+"""What cannot be trained for is refused at once, by a sentence that names the term."""
+
+import math
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import metricfit as mf
+
+REFUSED = [
+    ("product of cells", lambda C: C.tp * C.tn / C.all**2, ["tn*tp multiplies cells", "pp, pn, ap, an, all"]),
+    ("square of a cell", lambda C: C.tp**2 / C.ap, [r"tp**2 multiplies cells"]),
+    ("product of sums of cells", lambda C: (C.tp - C.fp) * (C.tn + C.tp) / C.all, ["multiplies cells"]),
+    ("root of a product", lambda C: mf.sqrt(C.tp * C.tn), ["sqrt(tn*tp) puts a cell inside a root"]),
+    (
+        "g-mean",
+        lambda C: mf.sqrt((C.tp / C.ap) * (C.tn / C.an)),
+        ["sqrt(tn*tp/(an*ap)) puts a cell inside a root"],
+    ),
+    ("log of a cell", lambda C: mf.log(C.fp), ["log(fp) puts a cell inside a root, log or exp"]),
+    ("jaccard", lambda C: C.tp / (C.tp + C.fp + C.fn), ["denominator fn + fp + tp, which is ap + pp - tp,"]),
+    ("cell below", lambda C: C.ap / C.tp, ["denominator tp still depends on tp", "2*tp + fp + fn = pp + ap"]),
+    ("diagnostic odds ratio", lambda C: C.tp * C.tn / (C.fp * C.fn), ["its denominator"]),
+    ("no cell", lambda C: C.ap / C.all, ["ap/all", "none of the cells tp, fp, fn, tn"]),
+    ("constant", lambda C: 1, ["none of the cells"]),
+    ("cells that cancel", lambda C: (C.tp + C.fn) / C.all, ["its cells cancel"]),
+    ("undefined inside", lambda C: C.tp / (C.pp - C.ap), ["divides by zero at pp = 1, ap = 1, all = 2"]),
+    ("undefined off the diagonal", lambda C: C.tp / (C.pp - 2 * C.ap), ["at pp = 2, ap = 1, all = 3"]),
+    ("complex inside", lambda C: C.tp * mf.sqrt(C.ap - C.pp), ["complex at pp = 1, ap = 0"]),
+    ("complex on the border", lambda C: C.tp * mf.sqrt(C.pp - 1), ["complex at pp = 0"]),
+    ("complex everywhere", lambda C: C.tp / mf.sqrt(-C.pp), ["root or log of a negative number"]),
+    ("imaginary constant", lambda C: C.tp * sp.I, ["must be real"]),
+    ("division by zero", lambda C: C.tp / 0, ["divides by zero"]),
+    ("nan", lambda C: C.tp * float("nan"), ["undefined constant"]),
+    ("infinity", lambda C: C.tp + float("inf"), ["infinite"]),
+    ("huge constant", lambda C: C.tp * 1e300, ["1e-60 to 1e60"]),
+    ("huge exponent", lambda C: C.tp * C.pp**1000, ["exponent 1000.0 is too large"]),
+    ("variable exponent", lambda C: C.tp * C.pp**C.ap, ["the exponent ap must be a number"]),
+    ("unknown name", lambda C: C.tpr, ["no 'tpr'", "tp, fp, fn, tn", "pp, pn, ap, an, all"]),
+    ("foreign symbol", lambda C: C.tp * sp.Symbol("x"), ["holds x, which is not on the confusion matrix"]),
+    ("absolute value", lambda C: abs(C.tp - C.fp), ["is none of the operations"]),
+    ("nothing", lambda C: None, ["returned nothing"]),
+    ("text", lambda C: "tp/pp", ["one expression", "str"]),
+    ("several", lambda C: np.array([1, 2]) * C.tp, ["one expression", "ndarray"]),
+    ("numpy's root", lambda C: np.sqrt(C.ap) * C.tp, ["use mf.sqrt"]),
+    ("math's root", lambda C: math.sqrt(C.ap) * C.tp, ["use mf.sqrt"]),
+    ("a branch", lambda C: C.tp if C.pp > 0 else 0, ["no comparisons"]),
+    ("expansion", lambda C: C.tp / sp.prod([C.pp + C.ap + i for i in range(20)]), ["more than 500 terms"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("formula", "phrases"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED]
+)
+def test_unsupported_formula_is_refused_with_its_term(formula, phrases):
+    with pytest.raises(mf.UnsupportedMetricError) as refusal:
+        mf.metric(formula)
+    for phrase in phrases:
+        assert phrase in str(refusal.value)
+
+
+def test_the_error_is_a_value_error():
+    assert issubclass(mf.UnsupportedMetricError, ValueError)
+
+
+def test_products_of_cells_that_cancel_are_accepted():
+    assert mf.metric(lambda C: (C.tp * C.tn - C.fp * C.fn) / C.all**2).score([1, 0], [1, 0]) == 0.25
+    assert mf.metric(lambda C: C.tp * mf.sqrt(C.tp + C.fp)) == mf.metric(lambda C: C.tp * mf.sqrt(C.pp))
+
+
+@pytest.mark.parametrize(
+    ("call", "phrase"),
+    [
+        (lambda: mf.fbeta(), "missing a required argument: 'beta'"),
+        (lambda: mf.fbeta(1, 2), "too many positional arguments"),
+        (lambda: mf.fbeta(gamma=1), "fbeta(beta)"),
+        (lambda: mf.fbeta(-1), "fbeta needs beta > 0, got -1"),
+        (lambda: mf.fbeta(0), "fbeta needs beta > 0, got 0"),
+        (lambda: mf.fbeta(float("nan")), "finite number as beta"),
+        (lambda: mf.fbeta("2"), "finite number as beta, got '2'"),
+        (lambda: mf.fbeta(True), "finite number as beta"),
+        (lambda: mf.metric(lambda: 1), "takes no argument"),
+    ],
+)
+def test_wrong_arguments_are_refused(call, phrase):
+    with pytest.raises(mf.UnsupportedMetricError) as refusal:
+        call()
+    assert phrase in str(refusal.value)
+
+
+def test_the_decorator_wants_a_function():
+    with pytest.raises(TypeError, match="decorates a function of the confusion matrix, not str"):
+        mf.metric("tp/pp")

@@ -1,0 +1,150 @@
+"""Scores equal scikit-learn's, but where scikit-learn leaves the value to the caller or chooses otherwise."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import metrics as sk
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+
+import metricfit as mf
+from formulas import BUILT_IN_FORMULAS
+
+REFERENCES = {
+    "accuracy": sk.accuracy_score,
+    "precision": lambda y, p: sk.precision_score(y, p, zero_division=0),
+    "recall": lambda y, p: sk.recall_score(y, p, zero_division=0),
+    "specificity": lambda y, p: sk.recall_score(y, p, pos_label=0, zero_division=0),
+    "npv": lambda y, p: sk.precision_score(y, p, pos_label=0, zero_division=0),
+    "f1": lambda y, p: sk.f1_score(y, p, zero_division=0),
+    "f2": lambda y, p: sk.fbeta_score(y, p, beta=2, zero_division=0),
+    "fbeta(0.5)": lambda y, p: sk.fbeta_score(y, p, beta=0.5, zero_division=0),
+    "gm_precision_recall": lambda y, p: np.sqrt(
+        sk.precision_score(y, p, zero_division=0) * sk.recall_score(y, p, zero_division=0)
+    ),
+    "balanced_accuracy": sk.balanced_accuracy_score,
+    "informedness": lambda y, p: sk.balanced_accuracy_score(y, p, adjusted=True),
+    "markedness": lambda y, p: sk.precision_score(y, p) + sk.precision_score(y, p, pos_label=0) - 1,
+    "kappa": sk.cohen_kappa_score,
+    "mcc": sk.matthews_corrcoef,
+}
+# scikit-learn averages over the classes that occur, or is undefined; the docstrings of ours say what we do.
+ONE_CLASS_DIFFERS = {"balanced_accuracy", "informedness", "markedness"}
+
+
+def test_every_built_in_metric_has_a_reference():
+    assert set(REFERENCES) == set(BUILT_IN_FORMULAS)
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_score_equals_scikit_learn_on_random_labels(name):
+    rng = np.random.default_rng(0)
+    metric = mf.get_metric(name)
+    for n in (10, 50, 1000):
+        for _ in range(10):
+            y, p = rng.random(n) < 0.4, rng.random(n) < 0.5
+            y[:2] = p[:2] = [True, False]
+            assert metric.score(y, p) == pytest.approx(
+                REFERENCES[name](y.astype(int), p.astype(int)), abs=1e-12
+            )
+
+
+@pytest.mark.parametrize("name", sorted(set(REFERENCES) - ONE_CLASS_DIFFERS))
+@pytest.mark.parametrize("truth", ["zeros", "ones", "mixed"])
+@pytest.mark.parametrize("guess", ["zeros", "ones", "mixed"])
+def test_score_on_one_class_equals_scikit_learn_or_is_one_where_truth_and_prediction_cannot_differ(
+    name, truth, guess
+):
+    labels = {"zeros": np.zeros(4, int), "ones": np.ones(4, int), "mixed": np.array([0, 1, 1, 0])}
+    y, p = labels[truth], labels[guess]
+    score = mf.get_metric(name).score(y, p)
+    if truth == guess:
+        assert score == 1
+    else:
+        assert score == pytest.approx(REFERENCES[name](y, p), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["balanced_accuracy", "informedness"])
+def test_a_missing_class_makes_the_score_one_or_zero(name):
+    metric = mf.get_metric(name)
+    assert metric.score([0, 0, 0], [0, 0, 0]) == 1
+    assert metric.score([0, 0, 0], [0, 0, 1]) == 0
+    assert metric.score([1, 1, 1], [0, 1, 1]) == 0
+
+
+def test_a_class_never_predicted_makes_markedness_one_or_zero():
+    assert mf.markedness.score([1, 1], [1, 1]) == 1
+    assert mf.markedness.score([0, 1], [1, 1]) == 0
+    assert mf.markedness.score([0, 1], [0, 0]) == 0
+
+
+@given(
+    st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=30),
+    st.sampled_from(sorted(REFERENCES)),
+)
+def test_score_is_the_value_of_the_table(pairs, name):
+    y, p = np.array(pairs).T
+    alpha, beta = mf.get_metric(name).table(len(y))
+    expected = alpha[p.sum(), y.sum()] * (y & p).sum() + beta[p.sum(), y.sum()]
+    assert mf.get_metric(name).score(y, p) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_a_right_prediction_scores_exactly_one(name):
+    rng = np.random.default_rng(1)
+    for n in (1, 2, 7, 40, 333):
+        y = rng.random(n) < 0.3
+        assert mf.get_metric(name).score(y, y) == 1.0
+
+
+@pytest.mark.parametrize("kind", [bool, int, np.uint8, float, np.float16, object, list])
+def test_labels_may_be_of_any_type_that_says_zero_and_one(kind):
+    y, p = [0, 1, 1, 0], [0, 1, 0, 0]
+    if kind is not list:
+        y, p = np.array(y).astype(kind), np.array(p).astype(kind).reshape(-1, 1)
+    assert mf.accuracy.score(y, p) == 0.75
+
+
+@pytest.mark.parametrize(
+    ("y", "p", "phrase"),
+    [
+        ([], [], "at least one sample"),
+        ([0, 1], [1], "y_true has 2 samples and y_pred 1"),
+        ([-1, 1], [1, 1], "y_true must hold 0 and 1, but holds -1"),
+        ([0, 1], [0.2, 0.7], "logits at 0"),
+        ([0, 1], [0, float("nan")], "holds nan"),
+        (["a", "b"], ["a", "b"], "pos_label"),
+        ([[0, 1], [1, 0]], [[0, 1], [1, 0]], "one dimension"),
+    ],
+)
+def test_labels_that_are_no_labels_are_refused(y, p, phrase):
+    with pytest.raises(ValueError, match=phrase):
+        mf.f1.score(y, p)
+
+
+def test_constraints_play_no_part_in_the_score():
+    y, p = [0, 1, 1, 0], [0, 1, 0, 0]
+    assert mf.precision_at_recall(0.9).score(y, p) == mf.precision.score(y, p)
+
+
+def test_a_scorer_selects_a_model():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    y = (X[:, 0] + rng.normal(size=80) > 0.5).astype(int)
+    search = GridSearchCV(LogisticRegression(), {"C": [0.01, 1.0]}, scoring=mf.f2.scorer(), cv=3).fit(X, y)
+    assert 0 < search.best_score_ <= 1
+
+
+def test_a_scorer_knows_the_positive_label():
+    model = DummyClassifier(strategy="constant", constant="sick").fit([[0], [0]], ["sick", "well"])
+    assert mf.precision.scorer(pos_label="sick")(model, [[0]] * 4, ["sick", "well", "well", "well"]) == 0.25
+
+
+def test_scoring_warns_of_nothing():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert mf.mcc.score([0, 0], [0, 0]) == 1

@@ -1,0 +1,56 @@
+"""What the package promises as a whole."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import metricfit as mf
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_every_public_name_exists():
+    for name in mf.__all__:
+        assert getattr(mf, name) is not None
+
+
+def test_public_names_are_listed():
+    assert set(dir(mf)) == set(mf.__all__)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="has no attribute 'jaccard'"):
+        mf.jaccard  # noqa: B018
+
+
+def test_import_does_without_torch_and_scikit_learn():
+    program = "import sys, metricfit; print([m for m in ('torch', 'sklearn', 'pandas') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout == "[]\n"
+
+
+def test_solvers_is_the_function_whatever_is_imported():
+    program = "import metricfit as mf, metricfit.solvers, metricfit.solvers.registry; print('auto' in mf.solvers())"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "True\n", done.stderr
+
+
+def test_the_version_is_that_of_the_project_file():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert mf.__version__ == project["project"]["version"]
+
+
+def test_the_package_is_typed():
+    assert (Path(mf.__file__).parent / "py.typed").exists()
+
+
+def test_the_lock_file_pins_versions_and_nothing_else():
+    for line in (ROOT / "requirements-dev.lock").read_text().splitlines():
+        if not line.startswith("#"):
+            name, version = line.split("==")
+            assert name.strip() == name
+            assert version[0].isdigit()
+            assert "+" not in version
