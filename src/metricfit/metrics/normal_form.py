@@ -16,7 +16,7 @@ import sympy as sp
 from metricfit.metrics.confusion import CELLS, SUMS, ConfusionMatrix
 from metricfit.metrics.errors import UnsupportedMetricError
 
-__all__ = ["ALL", "AP", "PP", "NormalForm", "checked", "formula_text", "normalise"]
+__all__ = ["ALL", "AP", "PP", "NormalForm", "checked", "exact", "formula_text", "normalise"]
 
 TP = sp.Symbol("TP", nonnegative=True)
 PP = sp.Symbol("PP", nonnegative=True)
@@ -81,7 +81,7 @@ def normalise(expression: object) -> NormalForm:
     if not any(symbol.name in CELLS for symbol in written.free_symbols):
         raise _unsupported(written, f"it holds none of the cells {_CELLS}, so no prediction could change it")
     _refuse_oversized(written)
-    reduced = _settled(_exact(written).xreplace(_REDUCE))
+    reduced = _settled(exact(written).xreplace(_REDUCE))
     _refuse_unreal(written, reduced)
     for part in sp.preorder_traversal(reduced):
         if _is_function(part) and part.has(TP):
@@ -155,7 +155,7 @@ def _refuse_oversized(written: sp.Expr) -> None:
             raise UnsupportedMetricError(
                 f"the exponent {formula_text(power.exp.evalf(6))} is too large; {MAX_EXPONENT} is the largest"
             )
-    if max(_term_counts(_exact(written).xreplace(_REDUCE))) > MAX_TERMS:
+    if max(_term_counts(exact(written).xreplace(_REDUCE))) > MAX_TERMS:
         raise UnsupportedMetricError(
             f"the formula would expand to more than {MAX_TERMS} terms; write it with fewer products of sums"
         )
@@ -180,8 +180,14 @@ def _term_counts(expression: sp.Expr) -> tuple[int, int]:
     return 1, 1
 
 
-def _exact(written: sp.Expr) -> sp.Expr:
-    """Replace floats by the fraction that their shortest decimal stands for: 0.1 is one tenth."""
+def exact(written: sp.Expr) -> sp.Expr:
+    """Replace floats by the fraction that their shortest decimal stands for: 0.1 is one tenth.
+
+    Examples
+    --------
+    >>> exact(0.1 * ConfusionMatrix.tp)
+    tp/10
+    """
     return written.xreplace({number: sp.Rational(repr(float(number))) for number in written.atoms(sp.Float)})
 
 
@@ -238,7 +244,7 @@ def _sympified(probe: dict[sp.Symbol, int]) -> dict[sp.Symbol, sp.Integer]:
 
 
 def _holds_tp(part: sp.Expr) -> bool:
-    return bool(_cancelled(_settled(_exact(part).xreplace(_REDUCE))).has(TP))
+    return bool(_cancelled(_settled(exact(part).xreplace(_REDUCE))).has(TP))
 
 
 def _blame_function(written: sp.Expr) -> str:
@@ -254,7 +260,7 @@ def _blame_denominator(written: sp.Expr, denominator: sp.Expr) -> str:
     term = formula_text(denominator.xreplace(_WRITE))
     for part in sp.preorder_traversal(written):
         if part.is_Pow and part.exp.is_negative and _holds_tp(part.base):
-            reduced = _cancelled(_exact(part.base).xreplace(_REDUCE)).xreplace(_WRITE)
+            reduced = _cancelled(exact(part.base).xreplace(_REDUCE)).xreplace(_WRITE)
             term = formula_text(part.base)
             if reduced != part.base:
                 term += f", which is {formula_text(reduced)},"

@@ -18,7 +18,7 @@ from metricfit.metrics.errors import UnsupportedMetricError
 from metricfit.metrics.metric import Metric, from_expression
 from metricfit.metrics.normal_form import MAX_EXPONENT, MAX_MAGNITUDE
 
-__all__ = ["get_metric"]
+__all__ = ["get_metric", "read_formula"]
 
 MAX_LENGTH = 500
 MAX_DEPTH = 100
@@ -123,9 +123,19 @@ def _plain_metric(text: str) -> Metric:
         if tree.keywords:
             raise _not_understood(text, tree, "give parameters by position")
         return _member(tree.func.id.lower(), [_number(text, argument) for argument in tree.args])
-    expression = _Reader(text).read(tree)
-    made = from_expression("", expression)
+    made = from_expression("", _Reader(text).read(tree))
     return made.named(made.formula)
+
+
+def read_formula(text: str) -> sp.Expr:
+    """Return the expression that a formula of any length stands for.
+
+    Examples
+    --------
+    >>> read_formula("tp/(tp + fp)")
+    tp/(fp + tp)
+    """
+    return _Reader(text).read(_parsed(text))
 
 
 def _member(name: str, parameters: list[float]) -> Metric:

@@ -16,7 +16,7 @@ from metricfit.metrics import Metric
 from metricfit.solvers.registry import check_options, find_solver, resolve
 from metricfit.solvers.solution import Answer, ConvergenceWarning, Solution
 
-__all__ = ["solve", "solve_many"]
+__all__ = ["certified", "solve", "solve_many"]
 
 
 def solve(
@@ -117,6 +117,29 @@ def solve_many(
     >>> first.adversary.shape, second.adversary.shape
     ((2,), (3,))
     """
+    solutions = certified(metric, scores, labels, solver=solver, tol=tol, threads=threads, **options)
+    missed = [solution.gap for solution in solutions if not solution.converged]
+    if missed:
+        warnings.warn(
+            f"solver {solutions[0].solver!r} stopped with a gap larger than tol={tol:g} in {len(missed)} of "
+            f"{len(solutions)} games; the largest gap is {max(missed):.2g}",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return solutions
+
+
+def certified(
+    metric: Metric,
+    scores: Sequence[ArrayLike] | NDArray[np.float64],
+    labels: Sequence[ArrayLike] | NDArray[np.float64] | None = None,
+    *,
+    solver: str = "auto",
+    tol: float = 1e-4,
+    threads: int | None = None,
+    **options: object,
+) -> list[Solution]:
+    """Solve as `solve_many` does, without its warning: for a caller that warns in its own words."""
     name, tol = _checked_request(solver, tol, options)
     if labels is not None and len(labels) != len(scores):
         raise ValueError(f"there are {len(scores)} sets of scores but {len(labels)} sets of labels")
@@ -133,16 +156,7 @@ def solve_many(
     else:
         with ThreadPoolExecutor(workers) as pool:
             results = list(pool.map(one, scores, each))
-    solutions = [solution for solution, _ in results]
-    missed = [solution.gap for solution in solutions if not solution.converged]
-    if missed:
-        warnings.warn(
-            f"solver {name!r} stopped with a gap larger than tol={tol:g} in {len(missed)} of "
-            f"{len(solutions)} games; the largest gap is {max(missed):.2g}",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
-    return solutions
+    return [solution for solution, _ in results]
 
 
 def _checked_request(solver: str, tol: float, options: dict[str, object]) -> tuple[str, float]:
