@@ -44,7 +44,7 @@ types: $(STAMP) ## check types
 	@$(BIN)/mypy
 
 lock: $(STAMP) ## pin what is installed in .venv
-	@$(BIN)/python -m pip freeze --exclude-editable | sed -e 's/+[a-z0-9.]*$$//' | grep '==' > requirements-dev.lock
+	@$(BIN)/python -m pip freeze --exclude-editable | sed -e 's/+[a-z0-9.]*$$//' | grep -E '^[A-Za-z0-9_.-]+==' > requirements-dev.lock
 
 clean: ## remove the environment and all caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

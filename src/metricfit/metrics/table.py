@@ -152,12 +152,12 @@ class Coefficients:
         values = [_at(part, k, l, n) for part in (self.form.alpha, self.form.beta)]
         if any(value.has(sp.nan, sp.zoo, sp.oo, -sp.oo) for value in values):
             return (
-                f"{self.formula} is not supported: it divides by zero {cell}; a formula may be undefined only "
-                "where pp or ap is 0 or equal to all"
+                f"{self.formula} is not supported: it divides by zero {cell}; a formula may be undefined "
+                "only where pp or ap is 0 or equal to all"
             )
         if any(value.is_real is False for value in values):
             return f"{self.formula} is not supported: it is complex {cell}; a metric must be real"
-        return f"{self.formula} exceeds the range of float64 {cell}; use fewer samples at once"
+        return f"{self.formula} exceeds the range of float64 {cell}; use fewer samples"
 
 
 def _at(expression: sp.Expr, k: int, l: int, n: int) -> sp.Expr:
