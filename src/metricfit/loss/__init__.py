@@ -1,0 +1,6 @@
+"""The loss for PyTorch: operator, function (`metricfit.functional`) and module."""
+
+from metricfit.loss.module import MetricLoss
+from metricfit.loss.record import BatchSolution
+
+__all__ = ["BatchSolution", "MetricLoss"]

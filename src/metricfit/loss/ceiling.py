@@ -1,0 +1,58 @@
+"""The best that any prediction can reach against the true labels: where the loss is zero."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from metricfit.game.feasibility import SLACK_TOLERANCE, constraint_rows
+from metricfit.game.linear_program import minimise
+from metricfit.metrics import Metric
+
+__all__ = ["ceiling"]
+
+
+@lru_cache(maxsize=4096)
+def ceiling(metric: Metric, n: int, positives: int) -> float:
+    r"""Return the largest expected metric of a feasible prediction that knows the labels.
+
+    .. math:: \max_P \; E_{S \sim P}[\mathrm{metric}(S, y)]
+              \quad\text{s.t.}\quad E[\mathrm{slack}_c(S, y)] \ge 0
+
+    It depends on the labels `y` through their number and the number of positives only. For every metric
+    that is best at the truth it is ``metric(y, y)``, unless a constraint forbids the truth itself, as
+    ``recall <= 0.5`` does. With it in place of ``metric(y, y)`` the loss is never negative, whatever the
+    formula.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> ceiling(mf.f1, 10, 3)
+    1.0
+    >>> ceiling(mf.f1.subject_to(mf.recall >= 0.8), 10, 3)
+    1.0
+    >>> round(ceiling(mf.recall.subject_to(mf.recall <= 0.5), 10, 4), 6)
+    0.5
+    """
+    sizes = np.arange(n + 1)
+    alpha, beta = metric.coefficients(sizes, positives, n)
+    # Given the size of the prediction, everything is affine in its true positives: the extremes suffice.
+    fewest, most = np.maximum(sizes + positives - n, 0), np.minimum(sizes, positives)
+    worth = np.concatenate((alpha * fewest + beta, alpha * most + beta))
+    truth = n + 1 + positives
+    if not metric.constraints:
+        return float(worth.max())
+    gain, offset = constraint_rows(metric.constraints, n, positives)
+    slack = np.hstack((gain * fewest + offset, gain * most + offset))
+    if slack[:, truth].min() >= -SLACK_TOLERANCE and worth[truth] >= worth.max():
+        return float(worth[truth])
+    best = minimise(
+        -worth,
+        -slack,
+        np.full(len(slack), SLACK_TOLERANCE),
+        np.ones((1, worth.size)),
+        np.ones(1),
+        slice(0, 0),
+    )
+    return float(worth @ best.unknowns)

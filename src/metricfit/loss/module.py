@@ -1,0 +1,137 @@
+"""The loss as a module."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from metricfit.loss.operator import metric_loss as operator
+from metricfit.loss.record import BatchSolution, Recorder
+from metricfit.loss.settings import DEFAULT_SCALE, Infeasible, Reduction, Scale, Settings, metric_text
+from metricfit.metrics import Metric, get_metric
+
+__all__ = ["MetricLoss"]
+
+
+class MetricLoss(nn.Module):
+    r"""The loss that stands where binary cross-entropy stood, for the metric you will be judged by.
+
+    A batch of logits :math:`f` with labels `y` is a game for the scores :math:`\psi = (scale / n) f`. With
+    `v` its value and `q` the adversary's probabilities (see :func:`metricfit.solve`) the loss and its gradient are
+
+    .. math:: \mathrm{metric}(y, y) - v(\psi) - \langle y, \psi \rangle,
+              \qquad \frac{\partial}{\partial f} = \frac{scale}{n} (q - y)
+
+    It is in the units of the metric, convex in the logits, never negative, and 0 when the batch is right
+    with margin. A logit above 0 is a predicted positive.
+
+    Parameters
+    ----------
+    metric : Metric or str
+        What to train for, or its name or formula. Constraints bind on the labels of each game.
+    scale : float or "batch"
+        How fast the loss falls with the margin; "batch" stands for the number of items of the game.
+    solver, tol : str, float
+        As for :func:`metricfit.solve`.
+    reduction : {"mean", "sum", "none"}
+        Over the games of a batch: one per label and group. "none" gives a tensor of shape ``(groups,)`` or
+        ``(groups, labels)``.
+    group_size : int, optional
+        Split the batch into consecutive groups of at most so many items and nearly equal size, each a game
+        of its own. By default the batch is one group.
+    ignore_index : int, optional
+        Entries with this target take no part. A game without any other entry contributes nothing.
+    gather : bool
+        Play over the batches of all ranks of ``torch.distributed`` together. Every rank returns the same
+        loss. Gradients are those of a single process on the joint batch once they have been averaged over ranks, as
+        ``DistributedDataParallel`` does; so each rank's are `world size` times its part.
+    infeasible : {"error", "skip"}
+        What to do with a game whose constraints cannot be met on its labels. One that is skipped
+        contributes nothing; the first one is warned about.
+
+    Attributes
+    ----------
+    last_solution : BatchSolution or None
+        The games of the last forward pass in this thread: solutions, value, gap and time.
+
+    Notes
+    -----
+    Games are solved in double precision, whatever the type of the logits; the loss is of single precision at
+    least. The loss is piecewise linear, so second derivatives are zero.
+
+    ``metric(y, y)`` stands for the best that a prediction can reach on these labels under the constraints.
+    The two are the same if the truth satisfies the constraints and no prediction is better than the truth.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import metricfit as mf
+    >>> criterion = mf.MetricLoss(mf.f1, solver="exact-lp")
+    >>> logits = torch.tensor([[1.0], [-2.0], [0.5]], requires_grad=True)
+    >>> loss = criterion(logits, torch.tensor([[1], [0], [0]]))
+    >>> loss.backward()
+    >>> logits.grad.shape, criterion.last_solution.gap < 1e-4
+    (torch.Size([3, 1]), True)
+    """
+
+    def __init__(
+        self,
+        metric: Metric | str,
+        *,
+        scale: Scale = DEFAULT_SCALE,
+        solver: str = "auto",
+        tol: float = 1e-4,
+        reduction: Reduction = "mean",
+        group_size: int | None = None,
+        ignore_index: int | None = None,
+        gather: bool = False,
+        infeasible: Infeasible = "error",
+    ) -> None:
+        super().__init__()
+        settings = Settings(scale, solver, tol, reduction, group_size, ignore_index, gather, infeasible)
+        self._metric = get_metric(metric)
+        self._settings = settings
+        self._arguments = (metric_text(self._metric), *settings.plain())
+        self._recorder = Recorder()
+        self._number = self._recorder.number
+
+    def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """Return the loss of logits against targets of 0 and 1, of the same shape."""
+        loss: Tensor = operator(logits, targets, *self._arguments, self._number)[0]
+        return loss
+
+    @property
+    def metric(self) -> Metric:
+        """What is trained for."""
+        return self._metric
+
+    @property
+    def settings(self) -> Settings:
+        """The other arguments the loss was made with."""
+        return self._settings
+
+    @property
+    def last_solution(self) -> BatchSolution | None:
+        """The games of the last forward pass in this thread; None before the first."""
+        return self._recorder.last
+
+    def extra_repr(self) -> str:
+        """Return what is printed between the parentheses."""
+        default = Settings()
+        changed = [
+            f"{name}={value!r}"
+            for name, value in vars(self._settings).items()
+            if value != getattr(default, name)
+        ]
+        return ", ".join([repr(self._metric), *changed])
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        del state["_recorder"], state["_number"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._recorder = Recorder()
+        self._number = self._recorder.number

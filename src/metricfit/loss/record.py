@@ -1,0 +1,88 @@
+"""What a loss remembers of its last forward pass, and what it has warned about.
+
+An operator of PyTorch takes tensors and plain values only, and keeps working when the module around it has been
+compiled away. So the module hands it a number, and the operator finds the module's recorder by it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import warnings
+import weakref
+from dataclasses import dataclass
+
+from metricfit.solvers import Solution
+
+__all__ = ["NOBODY", "BatchSolution", "Recorder", "find_recorder"]
+
+NOBODY = 0
+"""The number of no recorder."""
+
+_numbers = itertools.count(1)
+_recorders: weakref.WeakValueDictionary[int, Recorder] = weakref.WeakValueDictionary()
+
+
+@dataclass(frozen=True, eq=False)
+class BatchSolution:
+    """The games of one forward pass.
+
+    Attributes
+    ----------
+    solutions : tuple of Solution or None
+        One per game: the labels of the first group, then those of the next. None stands for a game that
+        was not played, for want of valid entries or because its constraints could not be met.
+    seconds : float
+        The time it took to solve them all.
+    """
+
+    solutions: tuple[Solution | None, ...]
+    seconds: float
+
+    @property
+    def value(self) -> float:
+        """The mean value of the games; NaN if none was played."""
+        values = [solution.value for solution in self.solutions if solution is not None]
+        return sum(values) / len(values) if values else float("nan")
+
+    @property
+    def gap(self) -> float:
+        """The largest certified gap; 0 if no game was played."""
+        return max((solution.gap for solution in self.solutions if solution is not None), default=0.0)
+
+
+class Recorder:
+    """Keeps the last forward pass, one per thread, and says every warning once.
+
+    Examples
+    --------
+    >>> recorder = Recorder()
+    >>> find_recorder(recorder.number) is recorder
+    True
+    """
+
+    def __init__(self) -> None:
+        self.number = next(_numbers)
+        self._threads = threading.local()
+        self._said: set[type[Warning]] = set()
+        _recorders[self.number] = self
+
+    @property
+    def last(self) -> BatchSolution | None:
+        """The last pass of the calling thread."""
+        return getattr(self._threads, "last", None)
+
+    @last.setter
+    def last(self, played: BatchSolution) -> None:
+        self._threads.last = played
+
+    def warn(self, message: str, category: type[Warning]) -> None:
+        """Warn, but not of the same kind of thing again."""
+        if category not in self._said:
+            self._said.add(category)
+            warnings.warn(message, category, stacklevel=2)
+
+
+def find_recorder(number: int) -> Recorder | None:
+    """Return the recorder with this number, if its loss is still there."""
+    return None if number == NOBODY else _recorders.get(number)
