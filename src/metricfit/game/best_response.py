@@ -168,21 +168,28 @@ def _expected_score(
 
 @kernel
 def _sort_ascending(keys: NDArray[np.float64], order: NDArray[np.int64]) -> None:
-    """Sort `order` by key, quickly if it is nearly sorted already, as it is from one size to the next."""
-    moves = 0
-    limit = 8 * order.size
+    """Sort `order` by key in place; in linear time if it is sorted but for a few neighbours.
+
+    That is how one size leaves it to the next. Otherwise coarser passes come first (Shell's sort).
+    """
+    inversions = 0
     for i in range(1, order.size):
-        item = order[i]
-        key = keys[item]
-        j = i - 1
-        while j >= 0 and keys[order[j]] > key:
-            order[j + 1] = order[j]
-            j -= 1
-        order[j + 1] = item
-        moves += i - 1 - j
-        if moves > limit and order.size > 64:
-            order[:] = np.argsort(keys)
-            return
+        if keys[order[i - 1]] > keys[order[i]]:
+            inversions += 1
+    gap = 1
+    if 8 * inversions > order.size:
+        while gap < order.size // 3:
+            gap = 3 * gap + 1
+    while gap >= 1:
+        for i in range(gap, order.size):
+            item = order[i]
+            key = keys[item]
+            j = i - gap
+            while j >= 0 and keys[order[j]] > key:
+                order[j + gap] = order[j]
+                j -= gap
+            order[j + gap] = item
+        gap //= 3
 
 
 @kernel
