@@ -63,11 +63,11 @@ def solve(
     Examples
     --------
     >>> import metricfit as mf
-    >>> sol = mf.solve(mf.accuracy, [0.1, -0.2, 0.0], solver="exact-lp")
+    >>> sol = mf.solve(mf.accuracy, [0.5, -0.5, 0.0], solver="exact-lp")
     >>> round(sol.value, 4)
-    0.45
-    >>> sol.adversary.round(4)
-    array([0.8, 0.1, 0.5])
+    0.3333
+    >>> abs(sol.adversary.round(4))
+    array([1. , 0. , 0.5])
     """
     name, tol = _checked_request(solver, tol, options)
     solution, note = _solve_game(make_game(metric, scores, labels), name, tol, options)
