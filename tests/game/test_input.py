@@ -1,0 +1,79 @@
+"""Input that cannot be used is refused by a sentence that says what to change."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import metricfit as mf
+from metricfit.game import make_game
+
+CONSTRAINED = mf.precision_at_recall(0.8)
+
+
+@pytest.mark.parametrize(
+    ("scores", "sentence"),
+    [
+        ([0.1, np.nan], r"scores must be finite, but scores\[1\] is nan"),
+        ([np.inf, 0.1], r"scores must be finite, but scores\[0\] is inf"),
+        ([-np.inf], r"scores must be finite, but scores\[0\] is -inf"),
+        ([], "scores are empty"),
+        ([[0.1], [0.2]], r"one dimension, got shape \(2, 1\)"),
+        (0.5, r"one dimension, got shape \(\)"),
+        (["high", "low"], "scores must be real numbers"),
+        ([1j, 0.5], "scores must be real numbers"),
+        ([[0.1, 0.2], [0.3]], "scores must be real numbers"),
+    ],
+)
+def test_bad_scores_are_refused(scores, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        mf.solve(mf.f1, scores)
+
+
+@pytest.mark.parametrize("metric", [mf.f1, CONSTRAINED], ids=["plain", "constrained"])
+@pytest.mark.parametrize(
+    ("labels", "sentence"),
+    [
+        ([1, -1, 1], "labels must be 0 or 1, got -1"),
+        ([1, 0.5, 0], "labels must be 0 or 1, got 0.5"),
+        ([1, np.nan, 0], "labels must be 0 or 1, got nan"),
+        ([2, 1, 1], "labels must be 0 or 1, got 2"),
+        (["yes", "no", "no"], "labels must be 0 or 1, got yes"),
+        ([1, 0], r"shape of the scores, \(3,\), got \(2,\)"),
+        ([[1], [0], [1]], r"shape of the scores, \(3,\), got \(3, 1\)"),
+    ],
+)
+def test_bad_labels_are_refused(metric, labels, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        mf.solve(metric, [0.1, 0.2, 0.3], labels)
+
+
+def test_constraints_without_labels_are_refused():
+    with pytest.raises(ValueError, match="about the true labels: pass labels"):
+        mf.solve(CONSTRAINED, [0.1, 0.2])
+
+
+def test_a_metric_by_name_is_refused_with_the_way_to_look_it_up():
+    with pytest.raises(TypeError, match="get_metric"):
+        mf.solve("f1", [0.1, 0.2])
+
+
+@pytest.mark.parametrize("kind", [bool, int, float, np.float32, object])
+def test_labels_of_any_kind_are_understood(kind):
+    game = make_game(CONSTRAINED, [0.1, 0.2, 0.3], np.array([1, 0, 1]).astype(kind))
+    assert game.split == 2
+    np.testing.assert_array_equal(game.order, [2, 0, 1])
+
+
+@pytest.mark.parametrize("kind", [bool, int, np.float16, np.float32, list, tuple])
+def test_scores_of_any_real_kind_are_understood(kind):
+    values = [1, 0, 1]
+    scores = kind(values) if kind in (list, tuple) else np.array(values, dtype=kind)
+    np.testing.assert_array_equal(make_game(mf.f1, scores).scores, [1.0, 1.0, 0.0])
+
+
+def test_the_input_is_left_alone():
+    scores, labels = np.array([0.3, 0.1, 0.2]), np.array([0, 1, 1])
+    mf.solve(CONSTRAINED, scores, labels, solver="exact-lp")
+    np.testing.assert_array_equal(scores, [0.3, 0.1, 0.2])
+    np.testing.assert_array_equal(labels, [0, 1, 1])

@@ -1,0 +1,153 @@
+"""What `solve` promises whichever solver does the work."""
+
+from __future__ import annotations
+
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import metricfit as mf
+
+SOLVERS = [name for name in mf.solvers() if name != "auto"]
+METRICS = [mf.f1, mf.accuracy, mf.mcc, mf.kappa]
+CONSTRAINED = mf.precision.subject_to(mf.recall >= 0.6, mf.specificity >= 0.3)
+
+
+@pytest.fixture(params=SOLVERS)
+def solver(request):
+    return request.param
+
+
+def solve(metric, scores, labels, solver):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mf.ConvergenceWarning)
+        return mf.solve(metric, scores, labels, solver=solver, tol=1e-6)
+
+
+def batch(seed, n=9):
+    random = np.random.default_rng(seed)
+    return random.integers(-3, 4, n) * 0.1, random.integers(0, 2, n)
+
+
+@pytest.mark.parametrize("metric", [*METRICS, CONSTRAINED], ids=lambda metric: metric.name)
+def test_equal_samples_are_treated_equally(solver, metric):
+    scores, labels = batch(1)
+    solution = solve(metric, scores, labels, solver)
+    kind = scores + (10 * labels if metric.constraints else 0)
+    for alike in np.unique(kind):
+        assert np.ptp(solution.adversary[kind == alike]) <= 1e-12
+        assert np.ptp(solution.predictor[kind == alike]) <= 1e-12
+
+
+@pytest.mark.parametrize("metric", [*METRICS, CONSTRAINED], ids=lambda metric: metric.name)
+def test_permuting_the_batch_permutes_the_answer(solver, metric):
+    scores, labels = batch(2)
+    order = np.random.default_rng(0).permutation(scores.size)
+    first = solve(metric, scores, labels, solver)
+    second = solve(metric, scores[order], labels[order], solver)
+    assert first.value == second.value
+    np.testing.assert_array_equal(first.adversary[order], second.adversary)
+    np.testing.assert_array_equal(first.predictor[order], second.predictor)
+
+
+def test_the_answer_does_not_depend_on_earlier_calls_or_other_threads(solver):
+    games = [(metric, *batch(seed, n)) for metric in METRICS for seed, n in ((0, 5), (1, 12), (2, 7))]
+    alone = [solve(metric, scores, labels, solver) for metric, scores, labels in games]
+    # Warnings are caught around the threads, since the filter belongs to the whole process.
+    with warnings.catch_warnings(), ThreadPoolExecutor(4) as pool:
+        warnings.simplefilter("ignore", mf.ConvergenceWarning)
+        crowd = list(
+            pool.map(lambda game: mf.solve(*game, solver=solver, tol=1e-6), (games + games[::-1]) * 2)
+        )
+    for one, other in zip((alone + alone[::-1]) * 2, crowd, strict=True):
+        assert one.value == other.value
+        np.testing.assert_array_equal(one.adversary, other.adversary)
+
+
+def test_many_games_are_solved_as_they_are_one_by_one(solver):
+    scores = [batch(seed, n)[0] for seed, n in ((0, 4), (1, 9), (2, 6))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mf.ConvergenceWarning)
+        together = mf.solve_many(mf.f2, scores, solver=solver, tol=1e-6, threads=2)
+    for row, solution in zip(scores, together, strict=True):
+        np.testing.assert_array_equal(solution.adversary, solve(mf.f2, row, None, solver).adversary)
+
+
+def test_many_games_with_labels_may_come_as_arrays():
+    scores = np.random.default_rng(0).normal(size=(3, 6))
+    labels = (scores > 0).astype(int)
+    solutions = mf.solve_many(CONSTRAINED, scores, labels, solver="exact-lp")
+    assert [solution.multipliers.shape for solution in solutions] == [(2,)] * 3
+    with pytest.raises(ValueError, match="3 sets of scores but 2 sets of labels"):
+        mf.solve_many(CONSTRAINED, scores, labels[:2])
+    with pytest.raises(ValueError, match="threads must be at least 1, got 0"):
+        mf.solve_many(CONSTRAINED, scores, labels, threads=0)
+    assert mf.solve_many(mf.f1, []) == []
+
+
+def test_a_solver_that_misses_the_tolerance_warns_once_with_its_gap():
+    with pytest.warns(mf.ConvergenceWarning, match=r"'admm' stopped with a gap of .*tol=1e-09") as caught:
+        solution = mf.solve(mf.f1, [0.3, 0.1, -0.2], solver="admm", tol=1e-9, max_iter=5)
+    assert len(caught) == 1
+    assert not solution.converged
+    assert solution.iterations == 5
+    assert f"{solution.gap:.2g}" in str(caught[0].message)
+
+
+def test_many_games_that_miss_the_tolerance_warn_once():
+    with pytest.warns(mf.ConvergenceWarning, match="in 2 of 2 games; the largest gap is") as caught:
+        mf.solve_many(mf.f1, [[0.3, 0.1], [0.2, 0.1]], solver="admm", tol=1e-9, max_iter=1)
+    assert len(caught) == 1
+
+
+def test_admm_stops_early_when_its_gap_is_small_enough():
+    solution = mf.solve(mf.accuracy, [0.3, -0.3, 0.1], solver="admm", tol=0.1, max_iter=1000)
+    assert solution.converged
+    assert solution.iterations < 100
+
+
+def test_admm_comes_close_with_enough_iterations():
+    scores, labels = batch(3, 8)
+    for metric in (mf.f1, mf.mcc, CONSTRAINED):
+        truth = mf.solve(metric, scores, labels, solver="exact-lp")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", mf.ConvergenceWarning)
+            close = mf.solve(metric, scores, labels, solver="admm", max_iter=3000)
+        assert abs(close.value - truth.value) < 2e-3
+        assert close.gap < 4e-3
+
+
+@pytest.mark.parametrize(
+    ("request_", "error", "sentence"),
+    [
+        ({"solver": "simplex"}, ValueError, "unknown solver 'simplex'; choose one of auto, fast, exact-lp"),
+        ({"tol": 0.0}, ValueError, "tol must be a positive number, got 0"),
+        ({"tol": float("nan")}, ValueError, "tol must be a positive number"),
+        ({"solver": "exact-lp", "rho": 2.0}, TypeError, "has no option 'rho'; it has no options"),
+        ({"solver": "admm", "steps": 2}, TypeError, "no option 'steps'; its options are rho, max_iter"),
+        ({"solver": "admm", "rho": 0.0}, ValueError, "rho must be a positive number, got 0"),
+        ({"solver": "admm", "max_iter": 0}, ValueError, "max_iter must be at least 1, got 0"),
+    ],
+)
+def test_a_request_that_makes_no_sense_is_refused(request_, error, sentence):
+    with pytest.raises(error, match=sentence):
+        mf.solve(mf.f1, [0.1, 0.2], **request_)
+
+
+def test_exact_lp_refuses_games_that_would_take_forever():
+    with pytest.raises(ValueError, match="exact-lp is meant for up to 100 items, got 101; use solver='fast'"):
+        mf.solve(mf.f1, np.zeros(101), solver="exact-lp")
+
+
+def test_a_solution_prints_its_value_and_gap():
+    text = repr(mf.solve(mf.accuracy, [0.5, -0.5], solver="exact-lp"))
+    assert text.startswith("Solution(value=0.5, gap=")
+    assert "solver='exact-lp'" in text
+
+
+def test_value_is_what_the_adversary_guarantees():
+    solution = mf.solve(mf.f1, [0.2, -0.1, 0.05], solver="exact-lp")
+    assert solution.lower == solution.value - solution.gap
+    assert solution.converged
