@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import Any
+
 import torch
 from torch import Tensor
 
-from metricfit.loss.operator import metric_loss as operator
+from metricfit.loss.operator import apply_metric_loss
 from metricfit.loss.record import NOBODY
-from metricfit.loss.settings import DEFAULT_SCALE, Infeasible, Reduction, Scale, Settings, metric_text
-from metricfit.metrics import Metric
+from metricfit.loss.settings import DEFAULT_SCALE, Infeasible, Reduction, Scale, Settings
+from metricfit.metrics import Metric, get_metric
 
 __all__ = ["metric_loss"]
 
@@ -55,17 +58,26 @@ def metric_loss(
     >>> logits.grad.shape
     torch.Size([4])
     """
-    plain = _plain(scale, solver, tol, reduction, group_size, ignore_index, gather, infeasible)
-    loss: Tensor = operator(logits, targets, _text(metric), *plain, NOBODY)[0]
-    return loss
+    text = _text(
+        metric, scale, solver, tol, reduction, group_size, ignore_index, gather, infeasible, _name(metric)
+    )
+    return apply_metric_loss(logits, targets, text, NOBODY)
 
 
-# Checked once, when a graph is traced.
-@torch.compiler.assume_constant_result
-def _text(metric: Metric | str) -> str:
-    return metric_text(metric)
+def _name(metric: Metric | str) -> str:
+    # Equal metrics may differ in name, so that it has to be part of what a text is remembered by.
+    return metric if isinstance(metric, str) else metric.name
 
 
-@torch.compiler.assume_constant_result
-def _plain(*values: object) -> tuple[object, ...]:
-    return Settings(*values).plain()
+@lru_cache(maxsize=256, typed=True)
+def _remembered_text(metric: Metric | str, *others: Any) -> str:
+    return Settings(get_metric(metric), *others[:-1]).text()
+
+
+def _text(*arguments: Any) -> str:
+    return _remembered_text(*arguments)
+
+
+# When a graph is traced, the text becomes a constant in it.
+constant: Any = torch.compiler.assume_constant_result
+constant(_text)

@@ -6,7 +6,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-__all__ = ["gather_rows", "is_parallel"]
+__all__ = ["gather_batch", "is_parallel"]
 
 
 def is_parallel() -> bool:
@@ -14,24 +14,36 @@ def is_parallel() -> bool:
     return dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
 
 
-def gather_rows(rows: Tensor) -> tuple[Tensor, int]:
-    """Concatenate the rows of all ranks, in the order of ranks, and say where this rank's begin.
+def gather_batch(logits: Tensor, targets: Tensor) -> tuple[tuple[Tensor, Tensor], slice, int]:
+    """Concatenate the batches of all ranks, in the order of ranks.
 
     Ranks may hold different numbers of rows, also none.
 
     Parameters
     ----------
-    rows : Tensor, shape (n, columns)
+    logits, targets : Tensor, shape (n,) or (n, labels)
         On the device that the process group communicates on.
+
+    Returns
+    -------
+    batch : tuple of Tensor
+        Logits and targets of all ranks, in double precision.
+    own : slice
+        Where this rank's rows are.
+    ranks : int
+        How many there are.
     """
-    world, rank = dist.get_world_size(), dist.get_rank()
-    own = torch.tensor([rows.shape[0]], device=rows.device)
-    sizes = [torch.empty_like(own) for _ in range(world)]
-    dist.all_gather(sizes, own)
-    counts = [int(size) for size in sizes]
+    ranks, rank = dist.get_world_size(), dist.get_rank()
+    rows = torch.stack((logits.detach().double(), targets.double()), dim=1)
+    size = torch.tensor([len(rows)], device=rows.device)
+    sizes = [torch.empty_like(size) for _ in range(ranks)]
+    dist.all_gather(sizes, size)
+    counts = [int(count) for count in sizes]
     # Collectives want equal shapes, hence the padding up to the largest rank.
     padded = rows.new_zeros((max(counts), *rows.shape[1:]))
-    padded[: rows.shape[0]] = rows
-    parts = [torch.empty_like(padded) for _ in range(world)]
+    padded[: len(rows)] = rows
+    parts = [torch.empty_like(padded) for _ in range(ranks)]
     dist.all_gather(parts, padded)
-    return torch.cat([part[:count] for part, count in zip(parts, counts, strict=True)]), sum(counts[:rank])
+    joint = torch.cat([part[:count] for part, count in zip(parts, counts, strict=True)])
+    start = sum(counts[:rank])
+    return (joint[:, 0], joint[:, 1]), slice(start, start + len(rows)), ranks

@@ -6,9 +6,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from metricfit.loss.operator import metric_loss as operator
+from metricfit.loss.operator import apply_metric_loss
 from metricfit.loss.record import BatchSolution, Recorder
-from metricfit.loss.settings import DEFAULT_SCALE, Infeasible, Reduction, Scale, Settings, metric_text
+from metricfit.loss.settings import DEFAULT_SCALE, Infeasible, Reduction, Scale, Settings
 from metricfit.metrics import Metric, get_metric
 
 __all__ = ["MetricLoss"]
@@ -18,7 +18,8 @@ class MetricLoss(nn.Module):
     r"""The loss that stands where binary cross-entropy stood, for the metric you will be judged by.
 
     A batch of logits :math:`f` with labels `y` is a game for the scores :math:`\psi = (scale / n) f`. With
-    `v` its value and `q` the adversary's probabilities (see :func:`metricfit.solve`) the loss and its gradient are
+    `v` its value and `q` the adversary's probabilities (see :func:`metricfit.solve`) the loss and its
+    gradient are
 
     .. math:: \mathrm{metric}(y, y) - v(\psi) - \langle y, \psi \rangle,
               \qquad \frac{\partial}{\partial f} = \frac{scale}{n} (q - y)
@@ -44,14 +45,17 @@ class MetricLoss(nn.Module):
         Entries with this target take no part. A game without any other entry contributes nothing.
     gather : bool
         Play over the batches of all ranks of ``torch.distributed`` together. Every rank returns the same
-        loss. Gradients are those of a single process on the joint batch once they have been averaged over ranks, as
-        ``DistributedDataParallel`` does; so each rank's are `world size` times its part.
+        loss. Averaged over the ranks, as ``DistributedDataParallel`` does it, the gradients of the
+        parameters are those of a single process with the joint batch; to that end each rank's part of the
+        gradient is multiplied with the number of ranks.
     infeasible : {"error", "skip"}
         What to do with a game whose constraints cannot be met on its labels. One that is skipped
         contributes nothing; the first one is warned about.
 
     Attributes
     ----------
+    settings : Settings
+        The arguments, not to be changed.
     last_solution : BatchSolution or None
         The games of the last forward pass in this thread: solutions, value, gap and time.
 
@@ -89,27 +93,21 @@ class MetricLoss(nn.Module):
         infeasible: Infeasible = "error",
     ) -> None:
         super().__init__()
-        settings = Settings(scale, solver, tol, reduction, group_size, ignore_index, gather, infeasible)
-        self._metric = get_metric(metric)
-        self._settings = settings
-        self._arguments = (metric_text(self._metric), *settings.plain())
+        self.settings = Settings(
+            get_metric(metric), scale, solver, tol, reduction, group_size, ignore_index, gather, infeasible
+        )
+        self._text = self.settings.text()
         self._recorder = Recorder()
         self._number = self._recorder.number
 
     def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Return the loss of logits against targets of 0 and 1, of the same shape."""
-        loss: Tensor = operator(logits, targets, *self._arguments, self._number)[0]
-        return loss
+        return apply_metric_loss(logits, targets, self._text, self._number)
 
     @property
     def metric(self) -> Metric:
         """What is trained for."""
-        return self._metric
-
-    @property
-    def settings(self) -> Settings:
-        """The other arguments the loss was made with."""
-        return self._settings
+        return self.settings.metric
 
     @property
     def last_solution(self) -> BatchSolution | None:
@@ -118,13 +116,13 @@ class MetricLoss(nn.Module):
 
     def extra_repr(self) -> str:
         """Return what is printed between the parentheses."""
-        default = Settings()
+        default = Settings(self.metric)
         changed = [
             f"{name}={value!r}"
-            for name, value in vars(self._settings).items()
+            for name, value in vars(self.settings).items()
             if value != getattr(default, name)
         ]
-        return ", ".join([repr(self._metric), *changed])
+        return ", ".join([repr(self.metric), *changed])
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
@@ -132,6 +130,7 @@ class MetricLoss(nn.Module):
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
+        restore: Any = super().__setstate__
+        restore(state)
         self._recorder = Recorder()
         self._number = self._recorder.number

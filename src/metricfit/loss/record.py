@@ -1,14 +1,13 @@
 """What a loss remembers of its last forward pass, and what it has warned about.
 
-An operator of PyTorch takes tensors and plain values only, and keeps working when the module around it has been
-compiled away. So the module hands it a number, and the operator finds the module's recorder by it.
+An operator of PyTorch takes tensors and plain values only, and goes on working when the module around it has
+been compiled away. So the module hands it a number, and the operator finds the module's recorder by it.
 """
 
 from __future__ import annotations
 
 import itertools
 import threading
-import warnings
 import weakref
 from dataclasses import dataclass
 
@@ -52,7 +51,7 @@ class BatchSolution:
 
 
 class Recorder:
-    """Keeps the last forward pass, one per thread, and says every warning once.
+    """Keeps the last forward pass, one per thread, and which warnings have been given.
 
     Examples
     --------
@@ -64,6 +63,7 @@ class Recorder:
     def __init__(self) -> None:
         self.number = next(_numbers)
         self._threads = threading.local()
+        self._lock = threading.Lock()
         self._said: set[type[Warning]] = set()
         _recorders[self.number] = self
 
@@ -76,11 +76,12 @@ class Recorder:
     def last(self, played: BatchSolution) -> None:
         self._threads.last = played
 
-    def warn(self, message: str, category: type[Warning]) -> None:
-        """Warn, but not of the same kind of thing again."""
-        if category not in self._said:
-            self._said.add(category)
-            warnings.warn(message, category, stacklevel=2)
+    def is_first(self, kind: type[Warning]) -> bool:
+        """Whether this is the first time that such a warning is due."""
+        with self._lock:
+            first = kind not in self._said
+            self._said.add(kind)
+        return first
 
 
 def find_recorder(number: int) -> Recorder | None:

@@ -1,18 +1,19 @@
-"""The plain values of the loss, checked, in the form the operator takes."""
+"""What the loss is told, checked, and as the one line of text that the operator takes."""
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
 from functools import lru_cache
 from numbers import Integral, Real
 from typing import Literal, TypeAlias
 
-from metricfit.metrics import Metric, get_metric
-from metricfit.metrics.text import to_text
+from metricfit.metrics import Metric
+from metricfit.metrics.plain import from_plain, to_plain
 from metricfit.solvers.registry import resolve
 
-__all__ = ["DEFAULT_SCALE", "Infeasible", "Reduction", "Scale", "Settings", "metric_text"]
+__all__ = ["DEFAULT_SCALE", "Infeasible", "Reduction", "Scale", "Settings", "from_text"]
 
 DEFAULT_SCALE = 32.0
 
@@ -23,16 +24,18 @@ Infeasible: TypeAlias = Literal["error", "skip"]
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything about the loss but the metric and the tensors.
+    """Everything about the loss but the tensors; :class:`metricfit.MetricLoss` says what it means.
 
     Examples
     --------
-    >>> Settings(scale=-1.0)
+    >>> import metricfit as mf
+    >>> Settings(mf.f1, scale=-1.0)
     Traceback (most recent call last):
         ...
     ValueError: scale must be a positive number or "batch", got -1.0
     """
 
+    metric: Metric
     scale: Scale = DEFAULT_SCALE
     solver: str = "auto"
     tol: float = 1e-4
@@ -55,7 +58,9 @@ class Settings:
         if self.ignore_index is not None and not _is_integer(self.ignore_index):
             raise ValueError(f"ignore_index must be an integer or None, got {self.ignore_index!r}")
         if self.ignore_index in (0, 1):
-            raise ValueError(f"ignore_index={self.ignore_index} would drop a whole class; take another number")
+            raise ValueError(
+                f"ignore_index={self.ignore_index} would drop a whole class; take another number"
+            )
         if self.infeasible not in ("error", "skip"):
             raise ValueError(f'infeasible must be "error" or "skip", got {self.infeasible!r}')
         if self.gather and self.group_size is not None and self.reduction == "none":
@@ -64,35 +69,64 @@ class Settings:
                 "the other ranks; use another reduction, or no group_size"
             )
 
-    def plain(self) -> tuple[float | None, str, float, str, int | None, int | None, bool, bool]:
-        """Return the operator's arguments, from `scale` to `skip_infeasible`."""
-        return (
-            None if self.scale == "batch" else float(self.scale),
-            self.solver,
-            float(self.tol),
-            self.reduction,
-            self.group_size,
-            self.ignore_index,
-            self.gather,
-            self.infeasible == "skip",
-        )
+    def factor(self, n: int) -> float:
+        """Return what the logits of a game of `n` items are multiplied with to be its scores.
 
+        Examples
+        --------
+        >>> import metricfit as mf
+        >>> Settings(mf.f1).factor(64), Settings(mf.f1, scale="batch").factor(64)
+        (0.5, 1.0)
+        """
+        return 1.0 if self.scale == "batch" else self.scale / n
 
-def metric_text(metric: Metric | str) -> str:
-    """Return the text that the operator knows a metric by.
+    def group_count(self, n: int) -> int:
+        """Return the number of groups that `n` items are split into.
 
-    Examples
-    --------
-    >>> metric_text("recall")
-    '{"name": "recall", "formula": "tp/ap"}'
-    """
-    return _text(metric, "" if isinstance(metric, str) else metric.name)
+        Item ``i`` belongs to group ``i * groups // n``, so that sizes differ by one at most.
+
+        Examples
+        --------
+        >>> import metricfit as mf
+        >>> Settings(mf.f1, group_size=32).group_count(70)
+        3
+        """
+        return 1 if self.group_size is None else (n + self.group_size - 1) // self.group_size
+
+    def text(self) -> str:
+        """Return one line that `from_text` turns into equal settings.
+
+        Examples
+        --------
+        >>> import metricfit as mf
+        >>> settings = Settings(mf.f1.subject_to(mf.recall >= 0.8), reduction="sum")
+        >>> from_text(settings.text()) == settings
+        True
+        """
+        plain = {
+            **vars(self),
+            "metric": to_plain(self.metric),
+            "scale": self.scale if self.scale == "batch" else float(self.scale),
+            "tol": float(self.tol),
+            "group_size": None if self.group_size is None else int(self.group_size),
+            "ignore_index": None if self.ignore_index is None else int(self.ignore_index),
+            "gather": bool(self.gather),
+        }
+        return json.dumps(plain)
 
 
 @lru_cache(maxsize=256)
-def _text(metric: Metric | str, _name: str) -> str:
-    # Equal metrics may differ in name, which is part of the text.
-    return to_text(get_metric(metric))
+def from_text(text: str) -> Settings:
+    """Return the settings that were written down by `Settings.text`.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> from_text(Settings(mf.f1).text()).metric
+    Metric(f1 = 2*tp/(ap + pp))
+    """
+    plain = json.loads(text)
+    return Settings(**{**plain, "metric": from_plain(plain["metric"])})
 
 
 def _is_positive(value: object) -> bool:

@@ -1,9 +1,7 @@
-"""A metric as one line of plain text, and back, for places that carry nothing but plain values."""
+"""A metric as plain values, and back, for places that carry nothing else."""
 
 from __future__ import annotations
 
-import json
-from functools import lru_cache
 from typing import Any
 
 from sympy.printing.str import StrPrinter
@@ -13,7 +11,7 @@ from metricfit.metrics.metric import Metric, from_expression
 from metricfit.metrics.normal_form import exact
 from metricfit.metrics.parser import read_formula
 
-__all__ = ["from_text", "to_text"]
+__all__ = ["from_plain", "to_plain"]
 
 
 class _Printer(StrPrinter):  # type: ignore[misc]
@@ -22,33 +20,15 @@ class _Printer(StrPrinter):  # type: ignore[misc]
         return "exp(1)"
 
 
-def to_text(metric: Metric) -> str:
-    """Write a metric down exactly, with its special cases and constraints.
+def to_plain(metric: Metric) -> dict[str, Any]:
+    """Write a metric down exactly, with its special cases and constraints, for JSON and the like.
 
     Examples
     --------
     >>> import metricfit as mf
-    >>> to_text(mf.recall)
-    '{"name": "recall", "formula": "tp/ap"}'
+    >>> to_plain(mf.recall)
+    {'name': 'recall', 'formula': 'tp/ap'}
     """
-    return json.dumps(_written(metric))
-
-
-@lru_cache(maxsize=256)
-def from_text(text: str) -> Metric:
-    """Return the metric that `to_text` wrote down.
-
-    Examples
-    --------
-    >>> import metricfit as mf
-    >>> constrained = mf.precision.subject_to(mf.recall >= 0.8)
-    >>> from_text(to_text(constrained)) == constrained
-    True
-    """
-    return _read(json.loads(text))
-
-
-def _written(metric: Metric) -> dict[str, Any]:
     parts: dict[str, Any] = {
         "name": metric.name,
         "formula": _Printer({"full_prec": False}).doprint(exact(metric.expression)),
@@ -57,19 +37,28 @@ def _written(metric: Metric) -> dict[str, Any]:
         parts["special_cases"] = [metric.evaluate.positive, metric.evaluate.negative]
     if metric.constraints:
         parts["constraints"] = [
-            [_written(constraint.metric), constraint.sense, constraint.threshold]
+            [to_plain(constraint.metric), constraint.sense, constraint.threshold]
             for constraint in metric.constraints
         ]
     return parts
 
 
-def _read(parts: dict[str, Any]) -> Metric:
+def from_plain(parts: dict[str, Any]) -> Metric:
+    """Return the metric that `to_plain` wrote down.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> constrained = mf.precision.subject_to(mf.recall >= 0.8)
+    >>> from_plain(to_plain(constrained)) == constrained
+    True
+    """
     metric = from_expression(parts["name"], read_formula(parts["formula"]))
     if "special_cases" in parts:
         positive, negative = parts["special_cases"]
         metric = metric.with_special_cases(positive=positive, negative=negative)
     if "constraints" in parts:
         metric = metric.subject_to(
-            *(Constraint(_read(bounded), sense, bound) for bounded, sense, bound in parts["constraints"])
+            *(Constraint(from_plain(bounded), sense, bound) for bounded, sense, bound in parts["constraints"])
         )
     return metric
