@@ -1,0 +1,300 @@
+"""Time and certified gap of every solver on games from real training, beside the public implementation.
+
+    python benchmarks/solvers.py
+    python benchmarks/solvers.py --solvers fast ap-perf --metrics f1 mcc --sizes 25 100 --repeats 40
+    python benchmarks/solvers.py --constrained
+
+Everything runs on one thread. Prints a table, and writes the numbers as JSON and a plot of time against n.
+`ap-perf` is the package of that name (ADMM, 100 iterations); it certifies nothing, so its column of gaps
+is empty and the error of its value is given instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from ap_perf import common_metrics
+from recorded import METRICS, RecordedGame, recorded_games
+from rich.console import Console
+from rich.table import Table
+from threadpoolctl import threadpool_limits
+
+import metricfit as mf
+from metricfit.solvers.lp import MAX_ITEMS
+
+RIVAL = "ap-perf"
+DEFAULT_SOLVERS = ("fast", "exact-lp", "admm", RIVAL)
+DEFAULT_SIZES = (10, 25, 50, 100)
+RECALL = 0.8
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One solver on the games of one metric and size; times in milliseconds."""
+
+    solver: str
+    metric: str
+    n: int
+    games: int
+    median_ms: float
+    p95_ms: float
+    median_gap: float | None
+    largest_gap: float | None
+    missed: int
+    largest_error: float | None
+    largest_deviation: float | None
+
+
+Run = Callable[[RecordedGame], tuple[float, float | None, np.ndarray]]
+
+
+def library_run(metric: mf.Metric, solver: str, tol: float) -> Run:
+    """Solve by this library; returns value, gap and the adversary."""
+
+    def run(game: RecordedGame) -> tuple[float, float | None, np.ndarray]:
+        solution = mf.solve(metric, game.scores, game.labels, solver=solver, tol=tol)
+        return solution.value, solution.gap, solution.adversary
+
+    return run
+
+
+def rival_run(name: str, constrained: bool) -> Run:
+    """Solve by the public implementation: the forward pass of its layer, before it becomes a tensor."""
+
+    if constrained:
+        rival = common_metrics.PrecisionGvRecall(RECALL)
+        rival.initialize()
+        rival.enforce_special_case_positive()
+        rival.set_cs_special_case_positive(True)
+    else:
+        rival = {
+            "f1": common_metrics.f1_score,
+            "f2": common_metrics.f2_score,
+            "gm_precision_recall": common_metrics.gpr,
+            "mcc": common_metrics.mcc,
+            "kappa": common_metrics.kappa,
+            "accuracy": common_metrics.accuracy_metric,
+        }[name]
+
+    def run(game: RecordedGame) -> tuple[float, float | None, np.ndarray]:
+        value, adversary = rival.objective(game.scores, game.labels, max_iter=100)
+        return float(value), None, adversary
+
+    return run
+
+
+def measure(run: Run, solver: str, name: str, games: list[RecordedGame], tol: float, budget: float) -> Cell:
+    """Time a solver on games, the first one twice because compilation and tables belong to the first call."""
+    run(games[0])
+    times, gaps, errors, deviations = [], [], [], []
+    end = time.perf_counter() + budget
+    for game in games:
+        start = time.perf_counter()
+        value, gap, adversary = run(game)
+        times.append(1e3 * (time.perf_counter() - start))
+        if gap is None:
+            reference = truth(name, game)
+            errors.append(max(reference.lower - value, value - reference.value, 0.0))
+            deviations.append(float(np.abs(adversary - reference.adversary).max()))
+        else:
+            gaps.append(gap)
+        if time.perf_counter() > end:
+            break
+    return Cell(
+        solver=solver,
+        metric=name,
+        n=games[0].scores.size,
+        games=len(times),
+        median_ms=float(np.median(times)),
+        p95_ms=float(np.percentile(times, 95)),
+        median_gap=float(np.median(gaps)) if gaps else None,
+        largest_gap=max(gaps, default=None),
+        missed=sum(gap > tol for gap in gaps),
+        largest_error=max(errors, default=None),
+        largest_deviation=max(deviations, default=None),
+    )
+
+
+def objective(name: str) -> mf.Metric:
+    return mf.precision_at_recall(RECALL) if name == "precision_at_recall" else mf.get_metric(name)
+
+
+def truth(name: str, game: RecordedGame) -> mf.Solution:
+    """Solve the game nearly exactly, for the error of a solver that does not know its own."""
+    return mf.solve(objective(name), game.scores, game.labels, solver="fast", tol=1e-6)
+
+
+def too_slow(cells: list[Cell], solver: str, name: str, n: int, budget: float) -> bool:
+    """Whether one game of this size would use up the time, going by the size before and cubic growth."""
+    if solver == "exact-lp" and n > MAX_ITEMS:
+        return True
+    earlier = [cell for cell in cells if (cell.solver, cell.metric) == (solver, name) and cell.n < n]
+    if not earlier:
+        return False
+    last = max(earlier, key=lambda cell: cell.n)
+    growth = 2.0 if solver == "fast" else 3.0
+    return 1e-3 * last.median_ms * (n / last.n) ** growth > budget
+
+
+def benchmark(arguments: argparse.Namespace, console: Console) -> list[Cell]:
+    names = ("precision_at_recall",) if arguments.constrained else arguments.metrics
+    cells: list[Cell] = []
+    for name in names:
+        recorded = "f1" if arguments.constrained else name
+        for n in sorted(arguments.sizes):
+            games = list(recorded_games(recorded, n, arguments.repeats))
+            for solver in arguments.solvers:
+                if too_slow(cells, solver, name, n, arguments.budget):
+                    continue
+                console.print(f"[dim]{name}, n = {n}: {solver}[/dim]", highlight=False)
+                rival = solver == RIVAL
+                run = (
+                    rival_run(name, arguments.constrained)
+                    if rival
+                    else library_run(objective(name), solver, arguments.tol)
+                )
+                cells.append(measure(run, solver, name, games, arguments.tol, arguments.budget))
+    return cells
+
+
+def ratio(cells: list[Cell], cell: Cell) -> float | None:
+    """How many times the public implementation takes longer, on the same games."""
+    for other in cells:
+        if (other.solver, other.metric, other.n) == (RIVAL, cell.metric, cell.n) and cell.solver != RIVAL:
+            return other.median_ms / cell.median_ms
+    return None
+
+
+def show(cells: list[Cell], tol: float, console: Console) -> None:
+    table = Table(title=f"one thread, tol = {tol:g}, games from training")
+    for heading in ("metric", "n", "solver"):
+        table.add_column(heading)
+    for heading in (
+        "games",
+        "median ms",
+        "p95 ms",
+        "median gap",
+        "largest gap",
+        "missed",
+        "error",
+        "× ap-perf",
+    ):
+        table.add_column(heading, justify="right")
+    shown = None
+    for cell in cells:
+        if shown not in (None, (cell.metric, cell.n)):
+            table.add_section()
+        shown = (cell.metric, cell.n)
+        faster = ratio(cells, cell)
+        table.add_row(
+            cell.metric,
+            str(cell.n),
+            cell.solver,
+            str(cell.games),
+            f"{cell.median_ms:.3g}",
+            f"{cell.p95_ms:.3g}",
+            "–" if cell.median_gap is None else f"{cell.median_gap:.1e}",
+            "–" if cell.largest_gap is None else f"{cell.largest_gap:.1e}",
+            "–" if cell.median_gap is None else str(cell.missed),
+            "–" if cell.largest_error is None else f"{cell.largest_error:.1e}",
+            "" if faster is None else f"{faster:.3g}",
+        )
+    console.print(table)
+
+
+def plot(cells: list[Cell], path: Path) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    names = list(dict.fromkeys(cell.metric for cell in cells))
+    columns = min(3, len(names))
+    rows = -(-len(names) // columns)
+    figure, axes = plt.subplots(
+        rows,
+        columns,
+        figsize=(4.2 * columns, 3.4 * rows),
+        sharex=True,
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
+    )
+    solvers = list(dict.fromkeys(cell.solver for cell in cells))
+    for axis, name in zip(axes.flat, names, strict=False):
+        for color, solver in zip(plt.rcParams["axes.prop_cycle"].by_key()["color"], solvers, strict=False):
+            line = [cell for cell in cells if (cell.metric, cell.solver) == (name, solver)]
+            if not line:
+                continue
+            sizes = [cell.n for cell in line]
+            axis.loglog(
+                sizes, [cell.median_ms for cell in line], "o-", color=color, label=solver, markersize=4
+            )
+            axis.fill_between(
+                sizes,
+                [cell.median_ms for cell in line],
+                [cell.p95_ms for cell in line],
+                color=color,
+                alpha=0.15,
+            )
+        axis.set_title(name)
+        axis.grid(alpha=0.3, which="both", linewidth=0.5)
+    for axis in axes[-1]:
+        axis.set_xlabel("items n")
+    for axis in axes[:, 0]:
+        axis.set_ylabel("ms per game (median to p95)")
+    for axis in axes.flat[len(names) :]:
+        axis.set_visible(False)
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False)
+    figure.savefig(path, dpi=150)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    choices = (*mf.solvers(), RIVAL)
+    parser.add_argument("--solvers", nargs="+", choices=choices, default=DEFAULT_SOLVERS)
+    parser.add_argument("--metrics", nargs="+", choices=METRICS, default=METRICS)
+    parser.add_argument("--sizes", nargs="+", type=int, default=DEFAULT_SIZES)
+    parser.add_argument("--repeats", type=int, default=32, help="games for each metric and size")
+    parser.add_argument("--tol", type=float, default=1e-4)
+    parser.add_argument("--budget", type=float, default=20.0, help="seconds for each cell of the table")
+    parser.add_argument("--constrained", action="store_true", help=f"precision at recall {RECALL} instead")
+    parser.add_argument("--out", type=Path, default=Path("benchmark-solvers"), help="files without suffix")
+    arguments = parser.parse_args()
+
+    console = Console(width=None if sys.stdout.isatty() else 130)
+    # Missed tolerances are counted in the table; the public implementation warns about its own business.
+    warnings.simplefilter("ignore")
+    with threadpool_limits(limits=1):
+        cells = benchmark(arguments, console)
+    show(cells, arguments.tol, console)
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    packages = ("metricfit", "numpy", "scipy", "numba", RIVAL)
+    report = {
+        "machine": f"{platform.machine()}, one thread",
+        "python": platform.python_version(),
+        "packages": {package: version(package) for package in packages},
+        "tol": arguments.tol,
+        "cells": [asdict(cell) | {"ratio_to_ap_perf": ratio(cells, cell)} for cell in cells],
+    }
+    numbers, picture = arguments.out.with_suffix(".json"), arguments.out.with_suffix(".png")
+    numbers.write_text(json.dumps(report, indent=1) + "\n")
+    plot(cells, picture)
+    console.print(f"wrote {numbers} and {picture}")
+
+
+if __name__ == "__main__":
+    main()
