@@ -122,7 +122,8 @@ vars(MetricLossFunction.forward)["__signature__"] = inspect.signature(MetricLoss
 
 def apply_metric_loss(logits: Tensor, targets: Tensor, settings: str, recorder: int) -> Tensor:
     """Return the loss alone, differentiable in every way that PyTorch has."""
-    apply: Any = MetricLossFunction.apply
+    # A graph holds operators; Function would only be in the compiler's way.
+    apply: Any = metric_loss if torch.compiler.is_compiling() else MetricLossFunction.apply
     loss: Tensor = apply(logits, targets, settings, recorder)[0]
     return loss
 

@@ -1,0 +1,49 @@
+"""Data parallel training for F1 with one game over the batches of all processes.
+
+Run it with two processes on this machine:
+
+    torchrun --nproc-per-node 2 examples/data_parallel.py
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+import metricfit as mf
+
+
+def make_data(n: int = 400) -> TensorDataset:
+    generator = torch.Generator().manual_seed(0)
+    features = torch.randn(n, 5, generator=generator)
+    labels = features[:, 0] + 0.5 * torch.randn(n, generator=generator) > 1.0
+    return TensorDataset(features, labels)
+
+
+def main() -> None:
+    dist.init_process_group("gloo")
+    torch.manual_seed(0)
+    data = make_data()
+    sampler = DistributedSampler(data, seed=0)
+    # Without gather=True each process would play a game of its own, over its own 16 samples.
+    criterion = mf.MetricLoss(mf.f1, gather=True)
+    model = DistributedDataParallel(torch.nn.Linear(5, 1))
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+    for epoch in range(5):
+        sampler.set_epoch(epoch)
+        for features, labels in DataLoader(data, batch_size=16, sampler=sampler):
+            optimizer.zero_grad()
+            loss = criterion(model(features), labels)
+            loss.backward()
+            optimizer.step()
+        if dist.get_rank() == 0:
+            features, labels = data.tensors
+            predicted = model.module(features).detach() > 0
+            print(f"epoch {epoch}  loss {loss.item():.3f}  F1 {mf.f1.score(labels, predicted):.3f}")
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
