@@ -13,12 +13,16 @@ from numpy.typing import NDArray
 from metricfit.game.compiled import kernel
 from metricfit.game.definition import TABLE_LIMIT, Game
 from metricfit.game.feasibility import SLACK_TOLERANCE, constraint_slacks
+from metricfit.game.large_game import bottom_bounds
 from metricfit.game.strategy import Strategy
 
 __all__ = ["adversary_values", "bounds", "predictor_values"]
 
 # Cells of a table, and of item values, that are held at a time above TABLE_LIMIT.
 CHUNK_CELLS = 1 << 21
+
+# Multiplications up to which a product of two matrices is written out.
+SMALL_PRODUCT = 200_000
 
 # Above TABLE_LIMIT a best response of the adversary is bounded from below to within this.
 LARGE_GAME_PRECISION = 1e-9
@@ -53,21 +57,25 @@ def predictor_values(
     """
     n = game.n
     values = np.empty(n + 1)
-    shift = multipliers @ game.gain
-    constant = multipliers @ game.offset
-    constant -= _expected_score(game.scores, adversary.marginals, adversary.blocks)
+    paid = _expected_score(game.scores, adversary.marginals, adversary.blocks)
     step = _chunk(n, adversary)
     for start in range(0, n + 1, step):
         stop = min(start + step, n + 1)
-        alpha, beta = game.payoff_columns(adversary.sizes, start, stop)
+        if _is_small(n, adversary):
+            item_values, constant = _worth(game, adversary, False)
+        else:
+            alpha, beta = game.payoff_columns(adversary.sizes, start, stop)
+            item_values, constant = alpha @ adversary.marginals, beta @ adversary.weights
         _top_sums(
-            alpha @ adversary.marginals,
+            item_values,
             adversary.blocks,
             game.split,
             start,
-            shift,
-            beta @ adversary.weights,
+            multipliers,
+            game.gain,
+            game.offset,
             constant,
+            paid,
             values,
         )
     return values
@@ -99,13 +107,15 @@ def adversary_values(game: Game, predictor: Strategy) -> NDArray[np.float64]:
     running = np.concatenate((np.zeros(1), np.cumsum(game.scores))) if n > TABLE_LIMIT else values
     for start in range(0, n + 1, step):
         stop = min(start + step, n + 1)
-        alpha, beta = game.payoff_rows(predictor.sizes, start, stop)
-        item_values = alpha.T @ predictor.marginals
-        constant = predictor.weights @ beta
+        if _is_small(n, predictor):
+            item_values, constant = _worth(game, predictor, True)
+        else:
+            alpha, beta = game.payoff_rows(predictor.sizes, start, stop)
+            item_values, constant = alpha.T @ predictor.marginals, predictor.weights @ beta
         if n <= TABLE_LIMIT:
             _bottom_sums(item_values, predictor.blocks, game.scores, start, constant, values)
         else:
-            _bottom_bounds(
+            bottom_bounds(
                 item_values,
                 predictor.blocks,
                 game.scores,
@@ -148,6 +158,42 @@ def _chunk(n: int, strategy: Strategy) -> int:
     if n <= TABLE_LIMIT:
         return n + 1
     return max(1, CHUNK_CELLS // max(strategy.sizes.size, strategy.blocks.size))
+
+
+def _is_small(n: int, strategy: Strategy) -> bool:
+    """Whether plain loops beat the calls that a matrix product would take."""
+    return n <= TABLE_LIMIT and n * strategy.marginals.size < SMALL_PRODUCT
+
+
+def _worth(
+    game: Game, strategy: Strategy, transposed: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    alpha, beta = game.metric.table(game.n)
+    return _expected(alpha, beta, strategy.sizes, strategy.weights, strategy.marginals, transposed)
+
+
+@kernel
+def _expected(
+    alpha: NDArray[np.float64],
+    beta: NDArray[np.float64],
+    sizes: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    marginals: NDArray[np.float64],
+    transposed: bool,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what each item is worth, and what each size is worth, against a strategy."""
+    count, width = marginals.shape
+    rows = alpha.shape[0]
+    item_values = np.zeros((rows, width))
+    size_values = np.zeros(rows)
+    for row in range(rows):
+        for j in range(count):
+            size = sizes[j]
+            factor = alpha[size, row] if transposed else alpha[row, size]
+            size_values[row] += weights[j] * (beta[size, row] if transposed else beta[row, size])
+            for b in range(width):
+                item_values[row, b] += factor * marginals[j, b]
+    return item_values, size_values
 
 
 @kernel
@@ -198,9 +244,11 @@ def _top_sums(
     blocks: NDArray[np.int64],
     split: int,
     start: int,
-    shift: NDArray[np.float64],
+    multipliers: NDArray[np.float64],
+    gain: NDArray[np.float64],
+    offset: NDArray[np.float64],
     size_values: NDArray[np.float64],
-    constant: NDArray[np.float64],
+    paid: float,
     values: NDArray[np.float64],
 ) -> None:
     """For each size `k` the sum of the `k` largest item values, and what does not depend on the items."""
@@ -209,10 +257,14 @@ def _top_sums(
     order = np.arange(width)
     for row in range(count):
         k = start + row
+        shift, constant = 0.0, size_values[row] - paid
+        for c in range(multipliers.size):
+            shift += multipliers[c] * gain[c, k]
+            constant += multipliers[c] * offset[c, k]
         for b in range(width):
             value = item_values[row, b]
             if blocks[b] < split:
-                value += shift[k]
+                value += shift
             keys[b] = -value
         _sort_ascending(keys, order)
         left = k
@@ -224,7 +276,7 @@ def _top_sums(
             taken = min(left, blocks[b + 1] - blocks[b])
             total -= taken * keys[b]
             left -= taken
-        values[k] = total + size_values[row] + constant[k]
+        values[k] = total + constant
 
 
 @kernel
@@ -249,115 +301,3 @@ def _bottom_sums(
         for position in range(start + row):
             total += keys[order[position]]
         values[start + row] = total + constant[row]
-
-
-@kernel
-def _below(
-    level: float,
-    row: int,
-    item_values: NDArray[np.float64],
-    blocks: NDArray[np.int64],
-    scores: NDArray[np.float64],
-    running: NDArray[np.float64],
-) -> tuple[int, float]:
-    """Return number and sum of the item values less scores that are smaller than `level`."""
-    number = 0
-    total = 0.0
-    for b in range(blocks.size - 1):
-        first, last = blocks[b], blocks[b + 1]
-        value = item_values[row, b]
-        floor = value - level
-        if scores[first] <= floor:
-            continue
-        # Scores descend within a block, so those above the floor come first; most blocks are not cut.
-        stop = last
-        if scores[last - 1] <= floor:
-            low, stop = first, last - 1
-            while stop - low > 1:
-                middle = (low + stop) // 2
-                if scores[middle] > floor:
-                    low = middle
-                else:
-                    stop = middle
-        number += stop - first
-        total += (stop - first) * value - (running[stop] - running[first])
-    return number, total
-
-
-@kernel
-def _bottom_bounds(
-    item_values: NDArray[np.float64],
-    blocks: NDArray[np.int64],
-    scores: NDArray[np.float64],
-    running: NDArray[np.float64],
-    start: int,
-    constant: NDArray[np.float64],
-    precision: float,
-    values: NDArray[np.float64],
-) -> None:
-    """Lower bounds of the sums of `_bottom_sums`, without sorting all items for every size.
-
-    For every level t the sum of the l smallest of g is at least ``l t - sum_i max(t - g_i, 0)``,
-    a concave function of t whose slope is l less the number of items below t. Its maximum is exact.
-    It is bracketed, starting from the level of the size before, and cut by tangents.
-    """
-    n = scores.size
-    level = -np.inf
-    for b in range(blocks.size - 1):
-        level = max(level, item_values[0, b] - scores[blocks[b + 1] - 1])
-    stride = 1.0
-    for row in range(item_values.shape[0]):
-        size = start + row
-        if size == 0 or size == n:
-            total = 0.0
-            if size == n:
-                for b in range(blocks.size - 1):
-                    total += item_values[row, b] * (blocks[b + 1] - blocks[b])
-                total -= running[n]
-            values[size] = total + constant[row]
-            continue
-        number, total = _below(level, row, item_values, blocks, scores, running)
-        best = (size - number) * level + total
-        begin = level
-        left_level = right_level = level
-        left_slope = right_slope = float(size - number)
-        left_value = right_value = best
-        reach = stride
-        while left_slope < 0.0:
-            right_level, right_slope, right_value = left_level, left_slope, left_value
-            left_level -= reach
-            reach *= 2.0
-            number, total = _below(left_level, row, item_values, blocks, scores, running)
-            left_slope = float(size - number)
-            left_value = (size - number) * left_level + total
-        while right_slope > 0.0:
-            left_level, left_slope, left_value = right_level, right_slope, right_value
-            right_level += reach
-            reach *= 2.0
-            number, total = _below(right_level, row, item_values, blocks, scores, running)
-            right_slope = float(size - number)
-            right_value = (size - number) * right_level + total
-        best = max(left_value, right_value)
-        level = left_level if left_value >= right_value else right_level
-        for attempt in range(100):
-            if left_slope <= 0.0 or right_slope >= 0.0:
-                break
-            crossing = (right_value - left_value + left_slope * left_level - right_slope * right_level) / (
-                left_slope - right_slope
-            )
-            if left_value + left_slope * (crossing - left_level) - best <= precision:
-                break
-            middle = crossing if attempt % 2 == 0 else 0.5 * (left_level + right_level)
-            if not left_level < middle < right_level:
-                break
-            number, total = _below(middle, row, item_values, blocks, scores, running)
-            value = (size - number) * middle + total
-            if value > best:
-                best = value
-                level = middle
-            if size >= number:
-                left_level, left_slope, left_value = middle, float(size - number), value
-            else:
-                right_level, right_slope, right_value = middle, float(size - number), value
-        stride = max(2.0 * abs(level - begin), 1e-9)
-        values[size] = best + constant[row]

@@ -114,11 +114,36 @@ def constraint_slacks(
     >>> constraint_slacks(gain, offset, 2, most_slack(gain, offset, 2))
     array([0.5])
     """
-    inside = int(np.searchsorted(predictor.blocks, split))
-    lengths = np.diff(predictor.blocks[: inside + 1]).astype(np.float64)
-    hits = predictor.marginals[:, :inside] @ lengths
-    slacks = gain[:, predictor.sizes] @ hits + offset[:, predictor.sizes] @ predictor.weights
-    return np.asarray(slacks, dtype=np.float64)
+    return _slacks(
+        gain,
+        offset,
+        split,
+        predictor.sizes,
+        predictor.weights,
+        predictor.marginals,
+        predictor.blocks,
+    )
+
+
+@kernel
+def _slacks(
+    gain: NDArray[np.float64],
+    offset: NDArray[np.float64],
+    split: int,
+    sizes: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    marginals: NDArray[np.float64],
+    blocks: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    result = np.zeros(gain.shape[0])
+    for j in range(sizes.size):
+        hits = 0.0
+        for b in range(blocks.size - 1):
+            if blocks[b] < split:
+                hits += (blocks[b + 1] - blocks[b]) * marginals[j, b]
+        for c in range(result.size):
+            result[c] += gain[c, sizes[j]] * hits + offset[c, sizes[j]] * weights[j]
+    return result
 
 
 def make_feasible(
