@@ -113,3 +113,41 @@ def test_constraints_are_refused_exactly_when_no_mixture_meets_them(data):
     else:
         with pytest.raises(mf.InfeasibleConstraintsError):
             mf.solve(metric, scores, labels, solver="exact-lp")
+
+
+@pytest.mark.parametrize("solver", [name for name in SOLVERS if name != "exact-lp"])
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_value_agrees_with_the_marginal_program(solver, name):
+    metric, _ = DEFINITIONS[name]
+    random = np.random.default_rng(20)
+    for n, scale in ((20, 0.3), (15, 0.02), (12, 2.0)):
+        scores = scale * random.normal(size=n)
+        exact = mf.solve(metric, scores, solver="exact-lp", tol=1e-7)
+        check(solver, metric, scores, None, exact.value)
+
+
+@pytest.mark.parametrize("solver", [name for name in SOLVERS if name != "exact-lp"])
+@pytest.mark.parametrize("name", ["precision", "f1", "accuracy"])
+def test_constrained_value_agrees_with_the_marginal_program(solver, name):
+    metric = DEFINITIONS[name][0].subject_to(mf.recall >= 0.7, mf.specificity >= 0.4)
+    random = np.random.default_rng(20)
+    for n, scale in ((20, 0.3), (15, 0.02), (12, 2.0)):
+        scores = scale * random.normal(size=n)
+        labels = (scores + scale * random.normal(size=n) > 0).astype(np.int64)
+        exact = mf.solve(metric, scores, labels, solver="exact-lp", tol=1e-7)
+        check(solver, metric, scores, labels, exact.value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("constraints", [0, 1, 2, 3])
+@settings(deadline=None, max_examples=1000, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_many_values_equal_full_enumeration(solver, constraints, data):
+    n = data.draw(st.integers(1, 6))
+    objective, measure = data.draw(built_in_metrics())
+    metric = objective.subject_to(*data.draw(constraint_sets(constraints))) if constraints else objective
+    scores, labels = data.draw(scores_of(n)), data.draw(labels_of(n))
+    table, slack = payoffs(measure, n), slacks(metric.constraints, labels)
+    assume(enumerated_value(table, scores, slack - 1e-6) is not None)
+    check(solver, metric, scores, labels, enumerated_value(table, scores, slack))

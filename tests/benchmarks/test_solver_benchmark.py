@@ -1,0 +1,53 @@
+"""The benchmark of the solvers runs from a bare checkout and writes what it says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.mark.parametrize("extra", [[], pytest.param(["--constrained"], marks=pytest.mark.slow)], ids=str)
+def test_the_benchmark_writes_numbers_and_a_plot(tmp_path, extra):
+    pytest.importorskip("ap_perf", reason="the benchmark compares with ap-perf")
+    solvers = ["--solvers", "exact-lp", "admm", "ap-perf"]
+    options = [*solvers, "--metrics", "f1", "--sizes", "5", "8", "--repeats", "2"]
+    out = tmp_path / "solvers"
+    command = [sys.executable, str(FOLDER / "solvers.py"), *options, *extra, "--out", str(out)]
+    finished = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr
+    assert "largest gap" in finished.stdout
+    cells = json.loads(out.with_suffix(".json").read_text())["cells"]
+    assert [(cell["solver"], cell["n"]) for cell in cells][:3] == [
+        ("exact-lp", 5),
+        ("admm", 5),
+        ("ap-perf", 5),
+    ]
+    assert all(cell["largest_gap"] < 1e-7 for cell in cells if cell["solver"] == "exact-lp")
+    assert all(cell["ratio_to_ap_perf"] > 0 for cell in cells if cell["solver"] != "ap-perf")
+    assert out.with_suffix(".png").stat().st_size > 0
+
+
+def test_recorded_games_have_the_size_asked_for_and_both_scales(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    from recorded import METRICS, recorded_games
+
+    for metric in METRICS:
+        for n in (10, 5000):
+            games = list(recorded_games(metric, n, 4))
+            assert [game.scores.size for game in games] == [n] * 4
+            assert {game.scale for game in games} == {32.0, "batch"}
+            assert all(set(game.labels) <= {0, 1} for game in games)
+
+
+def test_recorded_games_are_the_same_each_time(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    from recorded import recorded_games
+
+    for first, second in zip(recorded_games("mcc", 25, 5), recorded_games("mcc", 25, 5), strict=True):
+        assert (first.scores == second.scores).all()
