@@ -1,0 +1,323 @@
+"""Bringing new sizes into play without leaving the interior.
+
+A new column gets a little mass, spread over the items as on the central path; then every linear
+equation is restored by enlarging slacks only, so the iterate stays strictly positive and, up to
+rounding, feasible.
+"""
+
+import numba as nb
+import numpy as np
+
+from .newton import Workspace
+from .state import FASTMATH, MAX_COLUMNS, Columns, Floats, Iterate, Problem
+
+
+@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+def central_column(
+    value: Floats, count: Floats, size: float, mass: float, mu: float, share: Floats
+) -> float:
+    """Spread ``size`` items so that share and 1 - share are on the central path of their values.
+
+    Solves ``mu / share - mu / (1 - share) = mass * (value - price)`` for every item together with
+    ``sum(count * share) = size`` and returns the price.
+    """
+    groups = value.shape[0]
+    sharpness = mass / mu
+    low, high, total = value[0], value[0], 0.0
+    for i in range(groups):
+        low, high = min(low, value[i]), max(high, value[i])
+        total += count[i]
+    low -= (total + 2.0) / sharpness
+    high += (total + 2.0) / sharpness
+    price = 0.5 * (low + high)
+    for _ in range(100):
+        filled, slope = 0.0, 0.0
+        for i in range(groups):
+            c = (value[i] - price) * sharpness
+            root = np.sqrt(c * c + 4.0)
+            x = 2.0 / (c + 2.0 + root) if c >= 0.0 else 1.0 - 2.0 / (2.0 - c + root)
+            share[i] = x
+            filled += count[i] * x
+            slope += count[i] / (1.0 / (x * x) + 1.0 / ((1.0 - x) * (1.0 - x)))
+        if abs(filled - size) <= 1e-10 * size:
+            break
+        if filled > size:
+            high = price
+        else:
+            low = price
+        price += (size - filled) / (slope * sharpness + 1e-300)
+        if not (low < price < high):
+            price = 0.5 * (low + high)
+    return price
+
+
+@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+def open_column(
+    columns: Columns, index: int, value: Floats, count: Floats, size: float, mass: float, mu: float
+) -> float:
+    """Put a column of this mass into play; returns the price at which it is centred."""
+    a = columns.used[0]
+    share = np.empty(value.shape[0])
+    price = central_column(value, count, size, mass, mu, share)
+    for i in range(value.shape[0]):
+        columns.inside[a, i] = mass * share[i]
+        columns.outside[a, i] = mass * (1.0 - share[i])
+        columns.dual_inside[a, i] = mu / columns.inside[a, i]
+        columns.dual_outside[a, i] = mu / columns.outside[a, i]
+    columns.mass[a] = mass
+    columns.dual_mass[a] = 0.0
+    columns.index[a] = index
+    columns.member[index] = True
+    columns.used[0] = a + 1
+    return price
+
+
+@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+def dilute(columns: Columns, factor: float) -> None:
+    """Scale a player's columns to make room for a new one."""
+    for a in range(columns.used[0]):
+        columns.mass[a] *= factor
+        for i in range(columns.inside.shape[1]):
+            columns.inside[a, i] *= factor
+            columns.outside[a, i] *= factor
+    columns.mass[MAX_COLUMNS] *= factor
+    columns.mass[MAX_COLUMNS + 1] *= factor
+
+
+@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+def add_adversary(problem: Problem, it: Iterate, column: int, mass: float, mu: float) -> None:
+    """Let the adversary play sets of this size too."""
+    adversary, predictor = it.adversary, it.predictor
+    groups = problem.count.shape[0]
+    dilute(adversary, 1.0 - mass)
+    cost = np.empty(groups)
+    running = 0.0
+    for i in range(groups - 1, -1, -1):
+        running += it.chain_mass[i + 1] * problem.alpha[problem.chain[i + 1], column]
+        cost[i] = running - problem.score[i]
+    for a in range(predictor.used[0]):
+        alpha = problem.alpha[predictor.index[a], column]
+        for i in range(groups):
+            cost[i] += alpha * predictor.inside[a, i]
+    size = problem.adversary_sizes[column]
+    price = open_column(adversary, column, cost, problem.count, size, mass, mu)
+    adversary.price[adversary.used[0] - 1] = -price
+
+
+@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+def add_predictor(problem: Problem, it: Iterate, row: int, mass: float, mu: float) -> None:
+    """Let the predictor play all sets of this size, not only the chain's."""
+    adversary, predictor = it.adversary, it.predictor
+    groups = problem.count.shape[0]
+    dilute(predictor, 1.0 - mass)
+    for j in range(groups + 1):
+        it.chain_mass[j] *= 1.0 - mass
+    loss = np.empty(groups)
+    bonus = 0.0
+    for c in range(it.multiplier.shape[0]):
+        bonus += it.multiplier[c] * problem.gain[c, row]
+    for i in range(groups):
+        loss[i] = -bonus * problem.positive[i]
+    for b in range(adversary.used[0]):
+        alpha = problem.alpha[row, adversary.index[b]]
+        for i in range(groups):
+            loss[i] -= alpha * adversary.inside[b, i]
+    size = problem.predictor_sizes[row]
+    price = open_column(predictor, row, loss, problem.count, size, mass, mu)
+    predictor.price[predictor.used[0] - 1] = -price
+
+
+@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+def restore(problem: Problem, it: Iterate, w: Workspace, mu: float) -> None:
+    """Enlarge slacks until every linear equation holds; ``w`` holds fresh residuals."""
+    adversary, predictor = it.adversary, it.predictor
+    q, f = adversary.used[0], predictor.used[0]
+    groups = problem.count.shape[0]
+    masses = f + q
+    lift = -np.inf
+    for b in range(q + 2):
+        slot = b if b < q else MAX_COLUMNS + b - q
+        slack = w.residual_border[masses + b] + adversary.dual_mass[slot]
+        if b < q:
+            for i in range(groups):
+                excess = w.residual_item[b, i]
+                if excess > 0.0:
+                    adversary.dual_inside[b, i] += excess
+                else:
+                    adversary.dual_outside[b, i] -= excess
+                    slack += problem.count[i] * excess
+        floor = adversary.dual_mass[slot] if adversary.dual_mass[slot] > 0.0 else mu / adversary.mass[slot]
+        lift = max(lift, 0.5 * floor - slack)
+        adversary.dual_mass[slot] = slack
+    it.level[0] += lift
+    total = 0.0
+    for i in range(groups):
+        total += problem.count[i]
+    for b in range(q):
+        adversary.dual_mass[b] += lift
+        spread = (adversary.dual_mass[b] - mu / adversary.mass[b]) / (total + 1.0)
+        if spread > 0.0:
+            adversary.dual_mass[b] -= spread * total
+            for i in range(groups):
+                adversary.dual_inside[b, i] += spread
+                adversary.dual_outside[b, i] += spread
+    adversary.dual_mass[MAX_COLUMNS] += lift
+    adversary.dual_mass[MAX_COLUMNS + 1] += lift
+
+    lift = -np.inf
+    for j in range(groups + 1):
+        slack = it.chain_slack[j] - w.residual_chain[j]
+        floor = it.chain_slack[j] if it.chain_slack[j] > 0.0 else mu / it.chain_mass[j]
+        lift = max(lift, 0.5 * floor - slack)
+        it.chain_slack[j] = slack
+    for a in range(f):
+        slack = predictor.dual_mass[a] - w.residual_border[a]
+        for i in range(groups):
+            excess = w.residual_predictor[a, i]
+            if excess > 0.0:
+                predictor.dual_outside[a, i] += excess
+                slack -= problem.count[i] * excess
+            else:
+                predictor.dual_inside[a, i] -= excess
+        floor = predictor.dual_mass[a] if predictor.dual_mass[a] > 0.0 else mu / predictor.mass[a]
+        lift = max(lift, 0.5 * floor - slack)
+        predictor.dual_mass[a] = slack
+    it.level[1] += lift
+    for j in range(groups + 1):
+        it.chain_slack[j] += lift
+    for a in range(f):
+        predictor.dual_mass[a] += lift
+        spread = (predictor.dual_mass[a] - mu / predictor.mass[a]) / (total + 1.0)
+        if spread > 0.0:
+            predictor.dual_mass[a] -= spread * total
+            for i in range(groups):
+                predictor.dual_inside[a, i] += spread
+                predictor.dual_outside[a, i] += spread
+
+
+@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+def tidy_columns(columns: Columns, count: Floats, sizes: Floats, total: float) -> None:
+    """Remove rounding from the marginals, so that the bounds computed from them are valid."""
+    used = columns.used[0]
+    if abs(total - 1.0) > 1e-14:
+        dilute(columns, 1.0 / total)
+    for a in range(used):
+        mass = columns.mass[a]
+        inside, outside = 0.0, 0.0
+        for i in range(count.shape[0]):
+            scale = mass / (columns.inside[a, i] + columns.outside[a, i])
+            columns.inside[a, i] *= scale
+            columns.outside[a, i] *= scale
+            inside += count[i] * columns.inside[a, i]
+            outside += count[i] * columns.outside[a, i]
+        missing = sizes[columns.index[a]] * mass - inside
+        if missing > 0.0:
+            move = missing / outside
+            for i in range(count.shape[0]):
+                columns.inside[a, i] += move * columns.outside[a, i]
+                columns.outside[a, i] *= 1.0 - move
+        else:
+            move = -missing / inside
+            for i in range(count.shape[0]):
+                columns.outside[a, i] += move * columns.inside[a, i]
+                columns.inside[a, i] *= 1.0 - move
+
+
+@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+def tidy(problem: Problem, it: Iterate) -> None:
+    """Make both players' strategies exact mixtures of sets."""
+    adversary, predictor = it.adversary, it.predictor
+    total = adversary.mass[MAX_COLUMNS] + adversary.mass[MAX_COLUMNS + 1]
+    for b in range(adversary.used[0]):
+        total += adversary.mass[b]
+    tidy_columns(adversary, problem.count, problem.adversary_sizes, total)
+    sets = it.chain_mass.shape[0]
+    total = 0.0
+    for j in range(sets):
+        total += it.chain_mass[j]
+    for a in range(predictor.used[0]):
+        total += predictor.mass[a]
+    for j in range(sets):
+        it.chain_mass[j] /= total
+    tidy_columns(predictor, problem.count, problem.predictor_sizes, total)
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def copy_strategy(source: Columns, target: Columns) -> None:
+    """Copy a player's strategy, without its dual variables."""
+    target.used[0] = source.used[0]
+    for a in range(MAX_COLUMNS + 2):
+        target.mass[a] = source.mass[a]
+    for a in range(source.used[0]):
+        target.index[a] = source.index[a]
+        for i in range(source.inside.shape[1]):
+            target.inside[a, i] = source.inside[a, i]
+
+
+@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+def pool(problem: Problem, adversary: Columns, row: int, target: Columns) -> None:
+    """Average the adversary over neighbours until the predictor's item gains at ``row`` fall.
+
+    Pool-adjacent-violators, within each label. Averaging never raises a best response, and without
+    constraints the chain's set of this size is one afterwards. It irons out the noise of marginals
+    that ought to be equal.
+    """
+    groups = problem.count.shape[0]
+    used = adversary.used[0]
+    copy_strategy(adversary, target)
+    member = np.empty(groups, np.int64)  # groups of this label, in the order of the chain
+    first = np.empty(groups + 1, np.int64)  # where each pool begins in it
+    level = np.empty(groups)
+    weight = np.empty(groups)
+    for label in range(2):
+        members, pools = 0, 0
+        for i in range(groups):
+            if problem.positive[i] != label:
+                continue
+            gain = 0.0
+            for b in range(used):
+                gain += problem.alpha[row, adversary.index[b]] * adversary.inside[b, i]
+            first[pools], level[pools], weight[pools] = members, gain, problem.count[i]
+            member[members] = i
+            members += 1
+            pools += 1
+            while pools > 1 and level[pools - 1] >= level[pools - 2]:
+                total = weight[pools - 2] + weight[pools - 1]
+                level[pools - 2] += (level[pools - 1] - level[pools - 2]) * weight[pools - 1] / total
+                weight[pools - 2] = total
+                pools -= 1
+        first[pools] = members
+        for x in range(pools):
+            if first[x + 1] - first[x] == 1:
+                continue
+            for b in range(used):
+                total = 0.0
+                for y in range(first[x], first[x + 1]):
+                    total += problem.count[member[y]] * adversary.inside[b, member[y]]
+                for y in range(first[x], first[x + 1]):
+                    target.inside[b, member[y]] = total / weight[x]
+
+
+@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+def drop_columns(columns: Columns, gap: float) -> None:
+    """Take sizes out of play that no near-optimal strategy uses.
+
+    A column whose dual is ``d`` has mass at most ``gap / d`` in any solution.
+    """
+    kept = 0
+    for a in range(columns.used[0]):
+        if columns.dual_mass[a] > 50.0 * gap and columns.mass[a] < 0.01:
+            columns.member[columns.index[a]] = False
+            continue
+        if kept < a:
+            for i in range(columns.inside.shape[1]):
+                columns.inside[kept, i] = columns.inside[a, i]
+                columns.outside[kept, i] = columns.outside[a, i]
+                columns.dual_inside[kept, i] = columns.dual_inside[a, i]
+                columns.dual_outside[kept, i] = columns.dual_outside[a, i]
+            columns.mass[kept] = columns.mass[a]
+            columns.dual_mass[kept] = columns.dual_mass[a]
+            columns.price[kept] = columns.price[a]
+            columns.index[kept] = columns.index[a]
+        kept += 1
+    columns.used[0] = kept

@@ -1,0 +1,191 @@
+"""Exact best responses of both players to the current strategies, for every size.
+
+They bound the value of the restricted game from both sides and say which sizes to add.
+"""
+
+import numba as nb
+import numpy as np
+
+from .state import FASTMATH, MAX_COLUMNS, Columns, Flags, Floats, Ints, Iterate, Problem
+
+
+@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+def smallest_sum(value: Floats, count: Floats, order: Ints, size: float) -> float:
+    """Least total of ``size`` items, where group g offers ``count[g]`` items of ``value[g]``.
+
+    ``order`` is sorted by value on return; starting from the order of the last size saves work.
+    """
+    groups = value.shape[0]
+    descents = 0
+    for a in range(1, groups):
+        if value[order[a - 1]] > value[order[a]]:
+            descents += 1
+    # Insertion sort is linear on what is nearly sorted; Shell's wider strides come first otherwise.
+    stride = 1
+    if 8 * descents > groups:
+        while 3 * stride < groups:
+            stride = 3 * stride + 1
+    while stride > 0:
+        for a in range(stride, groups):
+            current = order[a]
+            x = value[current]
+            b = a - stride
+            while b >= 0 and value[order[b]] > x:
+                order[b + stride] = order[b]
+                b -= stride
+            order[b + stride] = current
+        stride //= 3
+    total = 0.0
+    left = size
+    for a in range(groups):
+        g = order[a]
+        if count[g] >= left:
+            return total + left * value[g]
+        total += count[g] * value[g]
+        left -= count[g]
+    return total
+
+
+@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+def price_adversary(problem: Problem, it: Iterate, stride: int, value: Floats) -> None:
+    """``value[l]``: payoff if the adversary answers the predictor with its best set of size l.
+
+    Only every ``stride``-th size and those in play are looked at; the others are set to infinity.
+    """
+    predictor = it.predictor
+    groups = problem.count.shape[0]
+    sizes = problem.adversary_sizes.shape[0]
+    f = predictor.used[0]
+    order = np.arange(groups)
+    cost = np.empty(groups)
+    for l in range(sizes):
+        if l % stride != 0 and not it.adversary.member[l]:
+            value[l] = np.inf
+            continue
+        running = 0.0
+        total = it.chain_mass[0] * problem.beta_t[l, problem.chain[0]]
+        for i in range(groups - 1, -1, -1):
+            mass = it.chain_mass[i + 1]
+            row = problem.chain[i + 1]
+            running += mass * problem.alpha_t[l, row]
+            total += mass * problem.beta_t[l, row]
+            cost[i] = running - problem.score[i]
+        for a in range(f):
+            row = predictor.index[a]
+            total += predictor.mass[a] * problem.beta_t[l, row]
+            alpha = problem.alpha_t[l, row]
+            for i in range(groups):
+                cost[i] += alpha * predictor.inside[a, i]
+        if l == sizes - 1:
+            for i in range(groups):
+                total -= problem.count[i] * problem.score[i]
+        elif l > 0:
+            total += smallest_sum(cost, problem.count, order, problem.adversary_sizes[l])
+        value[l] = total
+
+
+@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+def price_predictor(
+    problem: Problem,
+    adversary: Columns,
+    multiplier: Floats,
+    member: Flags,
+    stride: int,
+    value: Floats,
+) -> None:
+    """``value[k]``: payoff if the predictor answers the adversary with its best set of size k.
+
+    Only every ``stride``-th size and those in play are looked at; the others are set to -infinity.
+    """
+    groups = problem.count.shape[0]
+    q = adversary.used[0]
+    last = problem.adversary_sizes.shape[0] - 1
+    base = 0.0
+    for i in range(groups):
+        chosen = adversary.mass[MAX_COLUMNS + 1]
+        for b in range(q):
+            chosen += adversary.inside[b, i]
+        base -= problem.count[i] * problem.score[i] * chosen
+    order = np.arange(groups)
+    loss = np.empty(groups)
+    for row in range(problem.alpha.shape[0]):
+        if row % stride != 0 and not member[row]:
+            value[row] = -np.inf
+            continue
+        total = base
+        total += problem.beta[row, 0] * adversary.mass[MAX_COLUMNS]
+        total += problem.beta[row, last] * adversary.mass[MAX_COLUMNS + 1]
+        bonus = 0.0
+        for c in range(multiplier.shape[0]):
+            bonus += multiplier[c] * problem.gain[c, row]
+            total += multiplier[c] * problem.offset[c, row]
+        for i in range(groups):
+            loss[i] = -bonus * problem.positive[i]
+        for b in range(q):
+            column = adversary.index[b]
+            total += problem.beta[row, column] * adversary.mass[b]
+            alpha = problem.alpha[row, column]
+            for i in range(groups):
+                loss[i] -= alpha * adversary.inside[b, i]
+        size = problem.predictor_sizes[row]
+        if size > 0.0:
+            total -= smallest_sum(loss, problem.count, order, size)
+        value[row] = total
+
+
+@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+def chain_value(problem: Problem, adversary: Columns, multiplier: Floats) -> float:
+    """The best payoff among the sets of the chain, against the current adversary."""
+    q = adversary.used[0]
+    last = problem.adversary_sizes.shape[0] - 1
+    groups = problem.count.shape[0]
+    running = np.zeros(q)
+    cost = 0.0
+    best = -np.inf
+    for j in range(groups + 1):
+        row = problem.chain[j]
+        value = problem.beta[row, 0] * adversary.mass[MAX_COLUMNS]
+        value += problem.beta[row, last] * adversary.mass[MAX_COLUMNS + 1]
+        for b in range(q):
+            column = adversary.index[b]
+            if j > 0:
+                running[b] += problem.count[j - 1] * adversary.inside[b, j - 1]
+            value += problem.beta[row, column] * adversary.mass[b]
+            value += problem.alpha[row, column] * running[b]
+        for c in range(multiplier.shape[0]):
+            value += multiplier[c] * problem.chain_gain[c, j]
+        best = max(best, value)
+        if j > 0:
+            chosen = adversary.mass[MAX_COLUMNS + 1]
+            for b in range(q):
+                chosen += adversary.inside[b, j - 1]
+            cost += problem.count[j - 1] * problem.score[j - 1] * chosen
+    return best - cost
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def largest(value: Floats) -> int:
+    """Index of the largest entry."""
+    best = 0
+    for x in range(1, value.shape[0]):
+        if value[x] > value[best]:
+            best = x
+    return best
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def most_promising(value: Floats, member: Flags, threshold: float, radius: int) -> int:
+    """Index of the largest value above the threshold among sizes not in play, or -1.
+
+    Its neighbourhood in ``value`` is struck out, so that the next call looks elsewhere: adjacent
+    sizes improve the game by nearly the same amount, and one of them is enough for now.
+    """
+    best = -1
+    for x in range(value.shape[0]):
+        if not member[x] and value[x] > threshold:
+            threshold = value[x]
+            best = x
+    if best >= 0:
+        for x in range(max(0, best - radius), min(value.shape[0], best + radius + 1)):
+            value[x] = -np.inf
+    return best
