@@ -13,6 +13,12 @@ from skorch import NeuralNetBinaryClassifier
 import metricfit as mf
 
 
+def probabilities(logits: torch.Tensor) -> torch.Tensor:
+    """Columns for both classes; a logit of 0, where the decision is, becomes one half."""
+    positive = torch.sigmoid(logits)
+    return torch.stack((1 - positive, positive), dim=1)
+
+
 def main(epochs: int = 5) -> float:
     """Return the mean score of a cross-validation."""
     features, malignant = load_breast_cancer(return_X_y=True)
@@ -23,9 +29,8 @@ def main(epochs: int = 5) -> float:
         module__out_features=1,
         criterion=mf.MetricLoss,
         criterion__metric=mf.mcc,
-        # skorch turns logits into probabilities for cross-entropy only, and cuts at this.
-        predict_nonlinearity=None,
-        threshold=0.0,
+        # skorch knows of cross-entropy that it takes logits; of any other criterion it has to be told.
+        predict_nonlinearity=probabilities,
         optimizer=torch.optim.Adam,
         lr=1e-2,
         batch_size=32,

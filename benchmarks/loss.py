@@ -1,0 +1,241 @@
+"""Studies of the loss: the scale, the size of groups, and the time of an epoch.
+
+    python benchmarks/loss.py scale  --data <folder of npz files>
+    python benchmarks/loss.py groups --data <folder of npz files>
+    python benchmarks/loss.py epoch  --data <folder of npz files>
+
+Each data set is an ``.npz`` file with features ``X`` and classes ``y``. Set OMP_NUM_THREADS=1: the networks are
+too small for threads. Results go to ``benchmarks/results``; ``python benchmarks/loss.py show`` prints them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+import metricfit as mf
+
+RESULTS = Path(__file__).parent / "results"
+# Data sets and their positive classes.
+POSITIVE = {"abalone": range(6, 11), "pageblocks": (4, 5), "default": (1,), "whitewine": range(7, 11)}
+METRICS = {"f1": mf.f1, "mcc": mf.mcc}
+# Of each batch size so many steps are made, so that a run takes about as long as another.
+STEPS = {25: 600, 64: 400, 128: 300, 512: 150}
+OPTIMIZERS: dict[str, Callable[[Any], torch.optim.Optimizer]] = {
+    "adam 1e-3": lambda p: torch.optim.Adam(p, lr=1e-3),
+    "sgd 1e-1": lambda p: torch.optim.SGD(p, lr=1e-1, momentum=0.9),
+    "sgd 3e-3": lambda p: torch.optim.SGD(p, lr=3e-3, momentum=0.9),
+}
+Loss = Callable[[Tensor, Tensor], Tensor]
+
+
+class Data:
+    """Standardised parts of a data set: 1500 rows to train on, as many to tune a threshold, the rest to test."""
+
+    def __init__(self, folder: Path, name: str, seed: int) -> None:
+        with np.load(folder / f"{name}.npz", allow_pickle=False) as file:
+            features = file["X"].astype(np.float32)
+            labels = np.isin(file["y"], list(POSITIVE[name])).astype(np.float32)
+        order = np.random.default_rng(seed).permutation(len(labels))
+        train, tune, test = order[:1500], order[1500:2500], order[2500:6500]
+        features = (features - features[train].mean(axis=0)) / (features[train].std(axis=0) + 1e-9)
+        self.train, self.tune, self.test = (
+            (torch.from_numpy(features[rows]), torch.from_numpy(labels[rows])) for rows in (train, tune, test)
+        )
+
+
+def network(width: int, seed: int) -> nn.Module:
+    torch.manual_seed(seed)
+    return nn.Sequential(
+        nn.Linear(width, 100), nn.ReLU(), nn.Linear(100, 100), nn.ReLU(), nn.Linear(100, 1), nn.Flatten(0)
+    )
+
+
+def batches(n: int, size: int, seed: int) -> Iterator[Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    while True:
+        yield from (rows for rows in torch.randperm(n, generator=generator).split(size) if len(rows) == size)
+
+
+def train(data: Data, loss: Loss, optimizer: str, batch: int, seed: int) -> tuple[nn.Module, float]:
+    """Return the trained network and the seconds a step took."""
+    features, labels = data.train
+    model = network(features.shape[1], seed)
+    steps = OPTIMIZERS[optimizer](model.parameters())
+    started = time.perf_counter()
+    for rows in itertools.islice(batches(len(labels), batch, seed), STEPS[batch]):
+        steps.zero_grad()
+        loss(model(features[rows]), labels[rows]).backward()
+        steps.step()
+    return model, (time.perf_counter() - started) / STEPS[batch]
+
+
+@torch.no_grad()
+def score(metric: mf.Metric, model: nn.Module, part: tuple[Tensor, Tensor], threshold: float = 0.0) -> float:
+    return metric.score(part[1], model(part[0]) > threshold)
+
+
+@torch.no_grad()
+def tuned_score(metric: mf.Metric, model: nn.Module, data: Data) -> float:
+    logits = model(data.tune[0])
+    cuts = torch.quantile(logits, torch.linspace(0, 1, 101)).tolist()
+    best = max(cuts, key=lambda cut: metric.score(data.tune[1], logits > cut))
+    return score(metric, model, data.test, best)
+
+
+def study_scale(folder: Path, seeds: int) -> list[dict[str, Any]]:
+    rows = []
+    for name, seed in itertools.product(("abalone", "pageblocks", "default"), range(seeds)):
+        data = Data(folder, name, seed)
+        for optimizer, batch in itertools.product(OPTIMIZERS, (25, 128, 512)):
+            setting = {"data": name, "seed": seed, "optimizer": optimizer, "batch": batch}
+            model, _ = train(data, nn.BCEWithLogitsLoss(), optimizer, batch, seed)
+            for key, metric in METRICS.items():
+                rows.append(
+                    {**setting, "metric": key, "loss": "bce", "score": score(metric, model, data.test)}
+                )
+                tuned = tuned_score(metric, model, data)
+                rows.append({**setting, "metric": key, "loss": "bce tuned", "score": tuned})
+            for (key, metric), scale in itertools.product(METRICS.items(), (2, 8, 32, 128, 512)):
+                model, _ = train(data, mf.MetricLoss(metric, scale=scale), optimizer, batch, seed)
+                rows.append(
+                    {**setting, "metric": key, "loss": scale, "score": score(metric, model, data.test)}
+                )
+        print(name, seed, flush=True)
+    return rows
+
+
+def study_groups(folder: Path, seeds: int) -> list[dict[str, Any]]:
+    rows = []
+    names = ("abalone", "pageblocks", "default", "whitewine")
+    for name, seed, batch in itertools.product(names, range(seeds), (64, 128, 512)):
+        data = Data(folder, name, seed)
+        for (key, metric), size in itertools.product(METRICS.items(), (32, 64, None)):
+            if size is None or size < batch:
+                model, seconds = train(data, mf.MetricLoss(metric, group_size=size), "adam 1e-3", batch, seed)
+                found = score(metric, model, data.test)
+                setting = {"data": name, "seed": seed, "batch": batch, "metric": key, "group_size": size}
+                rows.append({**setting, "score": found, "seconds_per_step": seconds})
+        print(name, seed, batch, flush=True)
+    return rows
+
+
+def study_epoch(folder: Path, repeats: int) -> list[dict[str, Any]]:
+    """Time epochs of whitewine for F2, batch 25, Adam; the losses take turns, so that all see the same load."""
+    with np.load(folder / "whitewine.npz", allow_pickle=False) as file:
+        chosen = file["train_idx"]
+        features = file["X"][chosen].astype(np.float32)
+        labels = torch.from_numpy((file["y"][chosen] >= 7).astype(np.float32))
+    features = torch.from_numpy((features - features.mean(axis=0)) / features.std(axis=0))
+    data = torch.utils.data.TensorDataset(features, labels)
+    contenders = {
+        "bce": nn.BCEWithLogitsLoss(),
+        "metricfit": mf.MetricLoss(mf.f2),
+        "metricfit, paper's scale": mf.MetricLoss(mf.f2, scale="batch"),
+        "ap-perf": _ap_perf_f2(),
+    }
+    models = {name: network(features.shape[1], 0) for name in contenders}
+    optimizers = {name: torch.optim.Adam(model.parameters(), lr=1e-3) for name, model in models.items()}
+    times: dict[str, list[float]] = defaultdict(list)
+    for repeat in range(repeats + 1):
+        for name, loss in contenders.items():
+            if name == "ap-perf" and repeat > 3:
+                continue
+            generator = torch.Generator().manual_seed(repeat)
+            # The whole batches only: ap-perf builds everything anew for the short last one.
+            loader = torch.utils.data.DataLoader(
+                data, batch_size=25, shuffle=True, drop_last=True, generator=generator
+            )
+            started = time.perf_counter()
+            for x, y in loader:
+                optimizers[name].zero_grad()
+                loss(models[name](x), y).backward()
+                optimizers[name].step()
+            if repeat:  # the first one compiles
+                times[name].append(time.perf_counter() - started)
+        print(repeat, {name: round(seen[-1], 3) for name, seen in times.items()}, flush=True)
+    return [
+        {
+            "loss": name,
+            "epoch_seconds": statistics.median(seen),
+            "to_bce": statistics.median(seen) / statistics.median(times["bce"]),
+            "epochs": seen,
+        }
+        for name, seen in times.items()
+    ]
+
+
+def _ap_perf_f2() -> Loss:
+    from ap_perf import MetricLayer, PerformanceMetric
+
+    class F2(PerformanceMetric):  # type: ignore[misc]
+        def define(self, C: Any) -> Any:
+            return 5 * C.tp / (4 * C.ap + C.pp)
+
+    metric = F2()
+    metric.initialize()
+    metric.enforce_special_case_positive()
+    layer: Loss = MetricLayer(metric)
+    return layer
+
+
+STUDIES = {"scale": (study_scale, 2), "groups": (study_groups, 2), "epoch": (study_epoch, 9)}
+
+
+def show() -> None:
+    """Print the tables that the documentation quotes."""
+    scale = json.loads((RESULTS / "loss_scale.json").read_text())["rows"]
+    for optimizer, batch in itertools.product(OPTIMIZERS, (25, 128, 512)):
+        means = _means(
+            [r for r in scale if (r["optimizer"], r["batch"]) == (optimizer, batch)], "loss", "score"
+        )
+        print(optimizer, batch, {loss: round(mean, 3) for loss, mean in means.items()})
+    groups = json.loads((RESULTS / "loss_groups.json").read_text())["rows"]
+    for batch in (64, 128, 512):
+        chosen = [row for row in groups if row["batch"] == batch]
+        scores, seconds = (_means(chosen, "group_size", what) for what in ("score", "seconds_per_step"))
+        print(batch, {k: (round(v, 3), f"{1e3 * seconds[k]:.2f} ms") for k, v in scores.items()})
+    for row in json.loads((RESULTS / "loss_epoch.json").read_text())["rows"]:
+        print(f"{row['loss']}: {row['epoch_seconds']:.3f} s, {row['to_bce']:.2f} times bce")
+
+
+def _means(rows: list[dict[str, Any]], by: str, what: str) -> dict[Any, float]:
+    found: dict[Any, list[float]] = defaultdict(list)
+    for row in rows:
+        found[row[by]].append(row[what])
+    return {key: statistics.mean(values) for key, values in found.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("study", choices=[*STUDIES, "show"])
+    parser.add_argument("--data", type=Path, default=os.environ.get("METRICFIT_DATA"))
+    parser.add_argument("--repeats", type=int)
+    chosen = parser.parse_args()
+    if chosen.study == "show":
+        show()
+        return
+    if chosen.data is None:
+        parser.error("give --data, the folder of the npz files, or set METRICFIT_DATA")
+    torch.set_num_threads(1)
+    study, repeats = STUDIES[chosen.study]
+    rows = study(Path(chosen.data), chosen.repeats or repeats)
+    RESULTS.mkdir(exist_ok=True)
+    told = {"torch": torch.__version__, "repeats": chosen.repeats or repeats, "rows": rows}
+    (RESULTS / f"loss_{chosen.study}.json").write_text(json.dumps(told, indent=1))
+
+
+if __name__ == "__main__":
+    main()
