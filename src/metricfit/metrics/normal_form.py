@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import comb, prod
 
 import sympy as sp
+from sympy.printing.str import StrPrinter
 
 from metricfit.metrics.confusion import CELLS, SUMS, ConfusionMatrix
 from metricfit.metrics.errors import UnsupportedMetricError
@@ -65,7 +66,17 @@ def formula_text(expression: sp.Expr) -> str:
     >>> formula_text(1.25 * C.tp / (0.25 * C.ap + C.pp))
     '1.25*tp/(0.25*ap + pp)'
     """
-    return str(sp.sstr(expression, full_prec=False))
+    return str(_Printer().doprint(expression))
+
+
+class _Printer(StrPrinter):  # type: ignore[misc]
+    """Prints what :func:`metricfit.get_metric` reads back as the same formula."""
+
+    def _print_Float(self, number: sp.Float) -> str:  # noqa: N802 (a name SymPy looks for)
+        return repr(float(number))
+
+    def _print_Exp1(self, number: sp.Expr) -> str:  # noqa: N802
+        return "exp(1)"
 
 
 def normalise(expression: object) -> NormalForm:

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy.printing.str import StrPrinter
-
 from metricfit.metrics.constraint import Constraint
 from metricfit.metrics.metric import Metric, from_expression
-from metricfit.metrics.normal_form import exact
+from metricfit.metrics.normal_form import exact, formula_text
 from metricfit.metrics.parser import read_formula
 
 __all__ = ["from_plain", "to_plain"]
-
-
-class _Printer(StrPrinter):  # type: ignore[misc]
-    def _print_Exp1(self, expr: object) -> str:  # noqa: N802
-        # SymPy's own E is no word of the formula language; exp(1) is, and becomes E again.
-        return "exp(1)"
 
 
 def to_plain(metric: Metric) -> dict[str, Any]:
@@ -31,7 +23,7 @@ def to_plain(metric: Metric) -> dict[str, Any]:
     """
     parts: dict[str, Any] = {
         "name": metric.name,
-        "formula": _Printer({"full_prec": False}).doprint(exact(metric.expression)),
+        "formula": formula_text(exact(metric.expression)),
     }
     if metric.evaluate.positive or metric.evaluate.negative:
         parts["special_cases"] = [metric.evaluate.positive, metric.evaluate.negative]
