@@ -21,7 +21,10 @@ CONSTRAINED = mf.precision_at_recall(0.8)
         ([[0.1], [0.2]], r"one dimension, got shape \(2, 1\)"),
         (0.5, r"one dimension, got shape \(\)"),
         (["high", "low"], "scores must be real numbers"),
-        ([1j, 0.5], "scores must be real numbers"),
+        ([1j, 0.5], "scores must be real numbers, one per item: they are of type complex128"),
+        (np.array(["1.5", "2"]), "scores must be real numbers"),
+        (np.array(["2020-01-01"], dtype="datetime64[D]"), "scores must be real numbers"),
+        ([None, 0.5], "scores must be real numbers|scores must be finite"),
         ([[0.1, 0.2], [0.3]], "scores must be real numbers"),
     ],
 )

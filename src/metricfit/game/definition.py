@@ -127,7 +127,11 @@ def make_game(metric: Metric, scores: ArrayLike, labels: ArrayLike | None = None
 
 def _checked_scores(scores: ArrayLike) -> NDArray[np.float64]:
     try:
-        values = np.asarray(scores, dtype=np.float64)
+        given = np.asarray(scores)
+        # Complex numbers, dates and text would be converted without a word.
+        if given.dtype.kind not in "biufO":
+            raise TypeError(f"they are of type {given.dtype}")
+        values = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"scores must be real numbers, one per item: {error}") from error
     if values.ndim != 1:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from metricfit.solvers.solution import Answer
 
-__all__ = ["DEFAULT", "find_solver", "resolve", "solvers"]
+__all__ = ["DEFAULT", "check_options", "find_solver", "resolve", "solvers"]
 
 # A module is imported when its solver is first used.
 SOLVERS = MappingProxyType(
