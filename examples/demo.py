@@ -138,9 +138,7 @@ def main() -> None:
             plain, tuned, ours = rows.mean(axis=0)
             errors.append(rows.std(axis=0, ddof=1).max() / np.sqrt(SEEDS))
             print(f"{task.name:36}{name:8}{plain:>10.3f}{tuned:>12.3f}{ours:>14.3f}", flush=True)
-    print(
-        print(f"\nStandard errors are up to {max(errors):.3f}. Training for the metric tunes no threshold.")
-    )
+    print(f"\nStandard errors are up to {max(errors):.3f}. Training for the metric tunes no threshold.")
     print(f"This took {time.perf_counter() - start:.0f} seconds.")
 
 
