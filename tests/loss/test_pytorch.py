@@ -9,6 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
 
 import metricfit as mf
 from batches import a_batch, gradient
@@ -132,6 +134,14 @@ def test_bad_batches_are_refused_in_compiled_code_too():
     compiled = torch.compile(f1_loss(), fullgraph=True, backend="aot_eager")
     with pytest.raises(ValueError, match="targets must be 0 or 1"):
         compiled(torch.zeros(3), torch.tensor([-1, 1, 1]))
+
+
+def test_tracers_see_the_operator():
+    logits, targets = a_batch(6, seed=13)
+    graph = make_fx(f1_loss())(logits.detach(), targets)
+    assert "metricfit.metric_loss" in graph.code
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        assert f1_loss()(torch.empty(6), targets).shape == ()
 
 
 def test_function_transforms():

@@ -2,7 +2,7 @@
 
 Its settings are one line of text, since an operator takes tensors and plain values only; all that PyTorch
 knows of it is the shape of its results and their derivative. Any device without a kernel of its own is served
-by the one here, which plays on the host; ``metric_loss.register_kernel(device)`` adds one for a device.
+by `play_on_host`; ``metric_loss.register_kernel(device)`` adds one for a device.
 """
 
 from __future__ import annotations
@@ -22,15 +22,14 @@ from metricfit.loss.record import Recorder, find_recorder
 from metricfit.loss.settings import Settings, from_text
 from metricfit.solvers import ConvergenceWarning
 
-__all__ = ["MetricLossFunction", "SkippedGameWarning", "apply_metric_loss", "metric_loss"]
+__all__ = ["MetricLossFunction", "SkippedGameWarning", "apply_metric_loss", "metric_loss", "play_on_host"]
 
 
 class SkippedGameWarning(UserWarning):
     """A game was left out, because its constraints cannot be met on its labels."""
 
 
-@torch.library.custom_op("metricfit::metric_loss", mutates_args=())
-def metric_loss(logits: Tensor, targets: Tensor, settings: str, recorder: int) -> tuple[Tensor, Tensor]:
+def play_on_host(logits: Tensor, targets: Tensor, settings: str, recorder: int) -> tuple[Tensor, Tensor]:
     """Return the loss and its slope: the derivative in every logit of the loss it takes part in.
 
     Parameters
@@ -55,6 +54,9 @@ def metric_loss(logits: Tensor, targets: Tensor, settings: str, recorder: int) -
     # Data parallel training averages over the ranks the gradients that each has for its own part only.
     slope = outcome.slopes[own] * (ranks / games)
     return _like(logits, losses, _loss_shape(logits, told)), _like(logits, slope, logits.shape)
+
+
+metric_loss = torch.library.custom_op("metricfit::metric_loss", play_on_host, mutates_args=())
 
 
 @metric_loss.register_fake
@@ -120,12 +122,40 @@ class MetricLossFunction(torch.autograd.Function):
 vars(MetricLossFunction.forward)["__signature__"] = inspect.signature(MetricLossFunction.forward)
 
 
+class HostFunction(torch.autograd.Function):
+    """The operator without the dispatcher, which takes as long as the rest of the loss on small batches."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, logits: Tensor, targets: Tensor, settings: str, recorder: int
+    ) -> tuple[Tensor, Tensor]:
+        """Play on the host."""
+        result = play_on_host(logits, targets, settings, recorder)
+        _save(ctx, (logits,), result)
+        return result
+
+    backward = staticmethod(_backward)
+
+
 def apply_metric_loss(logits: Tensor, targets: Tensor, settings: str, recorder: int) -> Tensor:
     """Return the loss alone, differentiable in every way that PyTorch has."""
-    # A graph holds operators; Function would only be in the compiler's way.
-    apply: Any = metric_loss if torch.compiler.is_compiling() else MetricLossFunction.apply
+    apply: Any
+    if torch.compiler.is_compiling():
+        apply = metric_loss
+    elif _is_watched() or not logits.is_cpu or type(logits) not in (Tensor, torch.nn.Parameter):
+        apply = MetricLossFunction.apply
+    else:
+        apply = HostFunction.apply
     loss: Tensor = apply(logits, targets, settings, recorder)[0]
     return loss
+
+
+def _is_watched() -> bool:
+    """Whether a transform of ``torch.func`` or a tracer is active, which has to see an operator."""
+    # These are not public; should they go, the operator is always called.
+    transforms = getattr(torch._C, "_are_functorch_transforms_active", None)
+    modes = getattr(torch._C, "_len_torch_dispatch_stack", None)
+    return transforms is None or modes is None or transforms() or modes() > 0
 
 
 def _result_dtype(logits: Tensor) -> torch.dtype:
