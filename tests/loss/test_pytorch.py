@@ -160,8 +160,10 @@ def test_function_transforms():
 
 def test_loss_can_be_exported():
     logits, targets = a_batch(6, seed=14)
-    program = torch.export.export(f1_loss(), (logits.detach(), targets))
+    loss = f1_loss()
+    program = torch.export.export(loss, (logits.detach(), targets))
     torch.testing.assert_close(program.module()(logits, targets), f1_loss()(logits, targets))
+    assert loss.last_solution is None
 
 
 def test_an_exported_program_can_be_saved():

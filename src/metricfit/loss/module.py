@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from metricfit.loss.operator import apply_metric_loss
-from metricfit.loss.record import BatchSolution, Recorder
+from metricfit.loss.record import NOBODY, BatchSolution, Recorder
 from metricfit.loss.settings import DEFAULT_SCALE, Infeasible, Reduction, Scale, Settings
 from metricfit.metrics import Metric, get_metric
 
@@ -62,7 +63,8 @@ class MetricLoss(nn.Module):
     Notes
     -----
     Games are solved in double precision, whatever the type of the logits; the loss is of single precision at
-    least. The loss is piecewise linear, so second derivatives are zero.
+    least. The loss is piecewise linear, so second derivatives are zero. What is returned is a lower bound of
+    the exact loss, off by the certified gap at most, and the gradient is that of the bound.
 
     ``metric(y, y)`` stands for the best that a prediction can reach on these labels under the constraints.
     The two are the same if the truth satisfies the constraints and no prediction is better than the truth.
@@ -102,7 +104,9 @@ class MetricLoss(nn.Module):
 
     def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Return the loss of logits against targets of 0 and 1, of the same shape."""
-        return apply_metric_loss(logits, targets, self._text, self._number)
+        # An exported program outlives this loss, and numbers of recorders mean nothing elsewhere.
+        number = NOBODY if torch.compiler.is_exporting() else self._number
+        return apply_metric_loss(logits, targets, self._text, number)
 
     @property
     def metric(self) -> Metric:
