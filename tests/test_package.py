@@ -59,3 +59,12 @@ def test_the_lock_file_pins_versions_and_nothing_else():
             assert name.strip() == name
             assert version[0].isdigit()
             assert "+" not in version
+
+
+@pytest.mark.slow
+def test_the_demo_runs():
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / "demo.py"], capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("digits: is it an 8?") == 3
