@@ -122,7 +122,7 @@ def study_scale(folder: Path, seeds: int) -> list[dict[str, Any]]:
                 rows += [{**setting, "metric": key, "loss": k, "score": v} for k, v in found.items()]
             for key, scale in itertools.product(keys, (2, 8, 32, 128, 512)):
                 metric = METRICS[key]
-                loss = mf.MetricLoss(metric, scale=scale, tol=TOLERANCE[batch])
+                loss = mf.MetricLoss(metric, scale=scale, group_size=None, tol=TOLERANCE[batch])
                 trained, _ = train(data, loss, optimizer, batch, seed)
                 found_score = score(metric, trained, data.test)
                 rows.append({**setting, "metric": key, "loss": scale, "score": found_score})

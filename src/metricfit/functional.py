@@ -10,7 +10,7 @@ from torch import Tensor
 
 from metricfit.loss.operator import apply_metric_loss
 from metricfit.loss.record import NOBODY
-from metricfit.loss.settings import DEFAULT_SCALE, Infeasible, Reduction, Scale, Settings
+from metricfit.loss.settings import DEFAULT_SCALE, GroupSize, Infeasible, Reduction, Scale, Settings
 from metricfit.metrics import Metric, get_metric
 
 __all__ = ["metric_loss"]
@@ -25,7 +25,7 @@ def metric_loss(
     solver: str = "auto",
     tol: float = 1e-4,
     reduction: Reduction = "mean",
-    group_size: int | None = None,
+    group_size: GroupSize = "auto",
     ignore_index: int | None = None,
     gather: bool = False,
     infeasible: Infeasible = "error",

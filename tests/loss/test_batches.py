@@ -79,6 +79,13 @@ def test_groups_are_consecutive_and_of_nearly_equal_size(n, sizes):
     )
 
 
+def test_groups_of_32_are_the_default():
+    logits, targets = a_batch(66, seed=6)
+    assert f1_loss(reduction="none")(logits, targets).shape == (3,)
+    assert f1_loss(reduction="none", group_size=None).settings.group_count(66) == 1
+    assert f1_loss(reduction="none", gather=True).settings.group_count(66) == 1
+
+
 def test_ignored_entries_leave_their_game():
     logits, targets = a_batch(8, 2, seed=7)
     targets[2, 0] = targets[5, 1] = -100

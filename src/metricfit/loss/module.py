@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from metricfit.loss.operator import apply_metric_loss
 from metricfit.loss.record import NOBODY, BatchSolution, Recorder
-from metricfit.loss.settings import DEFAULT_SCALE, Infeasible, Reduction, Scale, Settings
+from metricfit.loss.settings import DEFAULT_SCALE, GroupSize, Infeasible, Reduction, Scale, Settings
 from metricfit.metrics import Metric, get_metric
 
 __all__ = ["MetricLoss"]
@@ -39,9 +39,10 @@ class MetricLoss(nn.Module):
     reduction : {"mean", "sum", "none"}
         Over the games of a batch: one per label and group. "none" gives a tensor of shape ``(groups,)`` or
         ``(groups, labels)``.
-    group_size : int, optional
+    group_size : int, None or "auto"
         Split the batch into consecutive groups of at most so many items and nearly equal size, each a game
-        of its own. By default the batch is one group.
+        of its own; None plays one game, however large. "auto" is 32, at which training is as good and much
+        faster, or None with `gather`.
     ignore_index : int, optional
         Entries with this target take no part. A game without any other entry contributes nothing.
     gather : bool
@@ -89,7 +90,7 @@ class MetricLoss(nn.Module):
         solver: str = "auto",
         tol: float = 1e-4,
         reduction: Reduction = "mean",
-        group_size: int | None = None,
+        group_size: GroupSize = "auto",
         ignore_index: int | None = None,
         gather: bool = False,
         infeasible: Infeasible = "error",

@@ -13,11 +13,22 @@ from metricfit.metrics import Metric
 from metricfit.metrics.plain import from_plain, to_plain
 from metricfit.solvers.registry import resolve
 
-__all__ = ["DEFAULT_SCALE", "Infeasible", "Reduction", "Scale", "Settings", "from_text"]
+__all__ = [
+    "AUTO_GROUP_SIZE",
+    "DEFAULT_SCALE",
+    "GroupSize",
+    "Infeasible",
+    "Reduction",
+    "Scale",
+    "Settings",
+    "from_text",
+]
 
 DEFAULT_SCALE = 32.0
+AUTO_GROUP_SIZE = 32
 
 Scale: TypeAlias = float | Literal["batch"]
+GroupSize: TypeAlias = int | Literal["auto"] | None
 Reduction: TypeAlias = Literal["mean", "sum", "none"]
 Infeasible: TypeAlias = Literal["error", "skip"]
 
@@ -40,7 +51,7 @@ class Settings:
     solver: str = "auto"
     tol: float = 1e-4
     reduction: Reduction = "mean"
-    group_size: int | None = None
+    group_size: GroupSize = "auto"
     ignore_index: int | None = None
     gather: bool = False
     infeasible: Infeasible = "error"
@@ -53,8 +64,12 @@ class Settings:
             raise ValueError(f"tol must be a positive number, got {self.tol!r}")
         if self.reduction not in ("mean", "sum", "none"):
             raise ValueError(f'reduction must be "mean", "sum" or "none", got {self.reduction!r}')
-        if self.group_size is not None and not (_is_integer(self.group_size) and self.group_size >= 1):
-            raise ValueError(f"group_size must be a positive integer or None, got {self.group_size!r}")
+        if self.group_size not in ("auto", None) and not (
+            _is_integer(self.group_size) and self.group_size >= 1
+        ):
+            raise ValueError(
+                f'group_size must be a positive integer, None or "auto", got {self.group_size!r}'
+            )
         if self.ignore_index is not None and not _is_integer(self.ignore_index):
             raise ValueError(f"ignore_index must be an integer or None, got {self.ignore_index!r}")
         if self.ignore_index in (0, 1):
@@ -63,10 +78,10 @@ class Settings:
             )
         if self.infeasible not in ("error", "skip"):
             raise ValueError(f'infeasible must be "error" or "skip", got {self.infeasible!r}')
-        if self.gather and self.group_size is not None and self.reduction == "none":
+        if self.gather and self.largest_group is not None and self.reduction == "none":
             raise ValueError(
                 'reduction="none" cannot tell the groups of a gathered batch apart, whose number depends on '
-                "the other ranks; use another reduction, or no group_size"
+                "the other ranks; use another reduction, or group_size=None"
             )
 
     def factor(self, n: int) -> float:
@@ -80,6 +95,21 @@ class Settings:
         """
         return 1.0 if self.scale == "batch" else self.scale / n
 
+    @property
+    def largest_group(self) -> int | None:
+        """The largest size of a group, or None if a batch is never split.
+
+        Examples
+        --------
+        >>> import metricfit as mf
+        >>> Settings(mf.f1).largest_group
+        32
+        >>> Settings(mf.f1, gather=True).largest_group
+        """
+        if self.group_size == "auto":
+            return None if self.gather else AUTO_GROUP_SIZE
+        return self.group_size
+
     def group_count(self, n: int) -> int:
         """Return the number of groups that `n` items are split into.
 
@@ -91,7 +121,8 @@ class Settings:
         >>> Settings(mf.f1, group_size=32).group_count(70)
         3
         """
-        return 1 if self.group_size is None else (n + self.group_size - 1) // self.group_size
+        largest = self.largest_group
+        return 1 if largest is None else (n + largest - 1) // largest
 
     def text(self) -> str:
         """Return one line that `from_text` turns into equal settings.
@@ -108,7 +139,7 @@ class Settings:
             "metric": to_plain(self.metric),
             "scale": self.scale if self.scale == "batch" else float(self.scale),
             "tol": float(self.tol),
-            "group_size": None if self.group_size is None else int(self.group_size),
+            "group_size": int(self.group_size) if isinstance(self.group_size, Integral) else self.group_size,
             "ignore_index": None if self.ignore_index is None else int(self.ignore_index),
             "gather": bool(self.gather),
         }
@@ -131,6 +162,10 @@ def from_text(text: str) -> Settings:
 
 def _is_positive(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and 0.0 < float(value) < math.inf
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
 
 
 def _is_integer(value: object) -> bool:
