@@ -37,7 +37,7 @@ TOLERANCE = {25: 1e-4, 64: 1e-3, 128: 1e-3, 512: 1e-2}
 SEEDS = {25: 2, 64: 2, 128: 2, 512: 1}
 OPTIMIZERS: dict[str, Callable[[Any], torch.optim.Optimizer]] = {
     "adam 1e-3": lambda p: torch.optim.Adam(p, lr=1e-3),
-    "sgd 1e-1": lambda p: torch.optim.SGD(p, lr=1e-1, momentum=0.9),
+    "sgd 3e-2": lambda p: torch.optim.SGD(p, lr=3e-2, momentum=0.9),
     "sgd 3e-3": lambda p: torch.optim.SGD(p, lr=3e-3, momentum=0.9),
 }
 # Larger games take longer, so that fewer of them are played in the study of the scale.
@@ -90,6 +90,15 @@ def train(data: Data, loss: Loss, optimizer: str, batch: int, seed: int) -> tupl
     return model, (time.perf_counter() - started) / STEPS[batch]
 
 
+def trained_score(data: Data, loss: mf.MetricLoss, optimizer: str, batch: int, seed: int) -> float:
+    """Score of a network trained with a loss, 0 if it diverged."""
+    try:
+        model, _ = train(data, loss, optimizer, batch, seed)
+    except ValueError:
+        return 0.0
+    return score(loss.metric, model, data.test)
+
+
 @torch.no_grad()
 def score(metric: mf.Metric, model: nn.Module, part: tuple[Tensor, Tensor], threshold: float = 0.0) -> float:
     return metric.score(part[1], model(part[0]) > threshold)
@@ -123,9 +132,8 @@ def study_scale(folder: Path, seeds: int) -> list[dict[str, Any]]:
             for key, scale in itertools.product(keys, (2, 8, 32, 128, 512)):
                 metric = METRICS[key]
                 loss = mf.MetricLoss(metric, scale=scale, group_size=None, tol=TOLERANCE[batch])
-                trained, _ = train(data, loss, optimizer, batch, seed)
-                found_score = score(metric, trained, data.test)
-                rows.append({**setting, "metric": key, "loss": scale, "score": found_score})
+                reached = trained_score(data, loss, optimizer, batch, seed)
+                rows.append({**setting, "metric": key, "loss": scale, "score": reached})
         print(batch, name, optimizer, flush=True)
     return rows
 

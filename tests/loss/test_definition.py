@@ -110,6 +110,22 @@ def test_loss_is_convex_and_never_negative(data):
     assert there.item() >= here.item() + rise.item() - 1e-7 * size
 
 
+@every_metric
+def test_huge_logits_cost_what_they_exceed(metric):
+    logits, targets = a_batch(8, seed=7)
+    huge = logits.detach().clone()
+    huge[0], huge[1] = -1e15, 1e15
+    huge.requires_grad_()
+    loss = mf.MetricLoss(metric, scale="batch", solver="exact-lp")
+    value = loss(huge, targets)
+    assert value.item() == pytest.approx(2e15)
+    assert gradient(value, huge)[:2].tolist() == [-1, 1]
+    milder = logits.detach().clone()
+    milder[0], milder[1] = -50, 50
+    milder.requires_grad_()
+    torch.testing.assert_close(gradient(loss(huge, targets), huge), gradient(loss(milder, targets), milder))
+
+
 def test_loss_of_a_metric_that_is_not_best_at_the_truth_is_not_negative():
     wrongs = mf.get_metric("(fp + fn) / all")
     logits, targets = a_batch(6, seed=8)

@@ -1,16 +1,37 @@
-"""The best that any prediction can reach against the true labels: where the loss is zero."""
+"""Two numbers of a metric that the loss needs: the best it can be, and how large a score may usefully be."""
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
 
+from metricfit.game import TABLE_LIMIT
 from metricfit.game.feasibility import SLACK_TOLERANCE, constraint_rows
 from metricfit.game.linear_program import minimise
 from metricfit.metrics import Metric
 
-__all__ = ["ceiling"]
+__all__ = ["ceiling", "score_limit"]
+
+
+@lru_cache(maxsize=256)
+def score_limit(metric: Metric, n: int) -> float:
+    """Return a size of scores beyond which the adversary's mind is made up, with room to spare.
+
+    An item changes the metric by its range at most. If its score is larger than that, the adversary always
+    includes it, or never; how much larger makes no difference to the game but for a constant.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> score_limit(mf.informedness, 10)
+    200.0
+    """
+    if n > TABLE_LIMIT:
+        return math.inf
+    lowest, highest = metric.value_range(n)
+    return 100.0 * (highest - lowest)
 
 
 @lru_cache(maxsize=4096)

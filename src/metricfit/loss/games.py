@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from metricfit.game import InfeasibleConstraintsError
 from metricfit.game.feasibility import constraint_rows
-from metricfit.loss.ceiling import ceiling
+from metricfit.loss.ceiling import ceiling, score_limit
 from metricfit.loss.record import BatchSolution
 from metricfit.loss.settings import Settings
 from metricfit.metrics import Metric
@@ -75,8 +75,11 @@ def play(logits: Array, targets: Array, settings: Settings) -> Outcome:
         if settings.infeasible == "skip" and (why := _why_infeasible(metric, truth)):
             infeasible = why
             continue
+        psi = logits[place] * settings.factor(truth.size)
+        limit = score_limit(metric, truth.size)
         places.append(place)
-        scores.append(logits[place] * settings.factor(truth.size))
+        # Models diverge; huge scores would drown the metric in rounding.
+        scores.append(psi if np.abs(psi).max() <= limit else psi.clip(-limit, limit))
         truths.append(truth)
 
     started = time.perf_counter()
@@ -96,7 +99,13 @@ def play(logits: Array, targets: Array, settings: Settings) -> Outcome:
         best = ceiling(metric, truth.size, int(truth.sum()))
         # The value is an upper bound of the game, so rounding and the gap may take this below zero.
         losses[group, column] = max(best - solution.value - float(truth @ psi), 0.0)
-        slopes[place] = (solution.adversary - truth) * settings.factor(truth.size)
+        slope = solution.adversary - truth
+        excess = logits[place] * settings.factor(truth.size) - psi
+        if excess.any():
+            # What was cut off belongs to items that the adversary surely includes, or surely does not.
+            slope = np.where(excess == 0.0, slope, (excess > 0.0) - truth)
+            losses[group, column] += slope @ excess
+        slopes[place] = slope * settings.factor(truth.size)
     return Outcome(losses, slopes, len(solutions), infeasible, BatchSolution(tuple(solved), seconds))
 
 

@@ -64,9 +64,7 @@ class Settings:
             raise ValueError(f"tol must be a positive number, got {self.tol!r}")
         if self.reduction not in ("mean", "sum", "none"):
             raise ValueError(f'reduction must be "mean", "sum" or "none", got {self.reduction!r}')
-        if self.group_size not in ("auto", None) and not (
-            _is_integer(self.group_size) and self.group_size >= 1
-        ):
+        if self.group_size not in ("auto", None) and not _is_count(self.group_size):
             raise ValueError(
                 f'group_size must be a positive integer, None or "auto", got {self.group_size!r}'
             )
