@@ -166,6 +166,7 @@ def test_a_wide_gap_is_warned_about_once():
 BAD_BATCHES = {
     "nan": ([0.1, NAN], [0, 1], ValueError, "logits must be finite, but that of item 1"),
     "infinite": ([float("inf"), 0.0], [0, 1], ValueError, "logits must be finite, but that of item 0"),
+    "both infinite": ([float("inf"), -float("inf")], [0, 1], ValueError, "logits must be finite"),
     "minus one": ([0.1, 0.2], [-1, 1], ValueError, "targets must be 0 or 1, but one is -1; recode"),
     "soft": ([0.1, 0.2], [0.3, 1.0], ValueError, "targets must be 0 or 1, but one is 0.3"),
     "nan target": ([0.1, 0.2], [NAN, 1.0], ValueError, "targets must be 0 or 1, but one is nan"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -69,18 +70,20 @@ def play(logits: Array, targets: Array, settings: Settings) -> Outcome:
     """
     metric = settings.metric
     infeasible = ""
-    places, scores, truths = [], [], []
+    places, scores, truths, excesses = [], [], [], []
     for place in _places(targets, settings, _checked(logits, targets, settings.ignore_index)):
         truth = targets[place]
         if settings.infeasible == "skip" and (why := _why_infeasible(metric, truth)):
             infeasible = why
             continue
         psi = logits[place] * settings.factor(truth.size)
-        limit = score_limit(metric, truth.size)
-        places.append(place)
         # Models diverge; huge scores would drown the metric in rounding.
-        scores.append(psi if np.abs(psi).max() <= limit else psi.clip(-limit, limit))
+        limit = score_limit(metric, truth.size)
+        kept = psi if psi @ psi <= limit * limit else psi.clip(-limit, limit)
+        places.append(place)
+        scores.append(kept)
         truths.append(truth)
+        excesses.append(None if kept is psi else psi - kept)
 
     started = time.perf_counter()
     labels = truths if metric.constraints else None
@@ -91,7 +94,7 @@ def play(logits: Array, targets: Array, settings: Settings) -> Outcome:
     groups = settings.group_count(n)
     losses, slopes = np.zeros((groups, columns)), np.zeros((n, columns))
     solved: list[Solution | None] = [None] * losses.size
-    for place, psi, truth, solution in zip(places, scores, truths, solutions, strict=True):
+    for place, psi, truth, excess, solution in zip(places, scores, truths, excesses, solutions, strict=True):
         rows, column = place
         first = rows.start if isinstance(rows, slice) else int(rows[0])
         group = first * groups // n
@@ -100,8 +103,7 @@ def play(logits: Array, targets: Array, settings: Settings) -> Outcome:
         # The value is an upper bound of the game, so rounding and the gap may take this below zero.
         losses[group, column] = max(best - solution.value - float(truth @ psi), 0.0)
         slope = solution.adversary - truth
-        excess = logits[place] * settings.factor(truth.size) - psi
-        if excess.any():
+        if excess is not None:
             # What was cut off belongs to items that the adversary surely includes, or surely does not.
             slope = np.where(excess == 0.0, slope, (excess > 0.0) - truth)
             losses[group, column] += slope @ excess
@@ -142,6 +144,8 @@ def _checked(logits: Array, targets: Array, ignore_index: int | None) -> NDArray
         )
     # Zero for 0 and 1 only; NaN and infinity count as true.
     strange = targets * (targets - 1.0)
+    if ignore_index is None and math.isfinite(np.vdot(logits, logits)) and not strange.any():
+        return None
     unusable = ~np.isfinite(logits)
     valid = None
     if ignore_index is not None:
