@@ -1,6 +1,7 @@
 """Studies of the loss: the scale, the size of groups, and the time of an epoch.
 
     python benchmarks/loss.py scale  --data <folder of npz files>
+    python benchmarks/loss.py settled --data <folder of npz files>
     python benchmarks/loss.py groups --data <folder of npz files>
     python benchmarks/loss.py epoch  --data <folder of npz files>
 
@@ -77,17 +78,20 @@ def batches(n: int, size: int, seed: int) -> Iterator[Tensor]:
         yield from (rows for rows in torch.randperm(n, generator=generator).split(size) if len(rows) == size)
 
 
-def train(data: Data, loss: Loss, optimizer: str, batch: int, seed: int) -> tuple[nn.Module, float]:
+def train(
+    data: Data, loss: Loss, optimizer: str, batch: int, seed: int, count: int = 0
+) -> tuple[nn.Module, float]:
     """Return the trained network and the seconds a step took."""
+    count = count or STEPS[batch]
     features, labels = data.train
     model = network(features.shape[1], seed)
     steps = OPTIMIZERS[optimizer](model.parameters())
     started = time.perf_counter()
-    for rows in itertools.islice(batches(len(labels), batch, seed), STEPS[batch]):
+    for rows in itertools.islice(batches(len(labels), batch, seed), count):
         steps.zero_grad()
         loss(model(features[rows]), labels[rows]).backward()
         steps.step()
-    return model, (time.perf_counter() - started) / STEPS[batch]
+    return model, (time.perf_counter() - started) / count
 
 
 def trained_score(data: Data, loss: mf.MetricLoss, optimizer: str, batch: int, seed: int) -> float:
@@ -123,7 +127,8 @@ def study_scale(folder: Path, seeds: int) -> list[dict[str, Any]]:
             data = Data(folder, name, seed)
             setting = {"data": name, "seed": seed, "optimizer": optimizer, "batch": batch}
             model, _ = train(data, nn.BCEWithLogitsLoss(), optimizer, batch, seed)
-            for key, metric in METRICS.items():
+            for key in keys:
+                metric = METRICS[key]
                 found = {
                     "bce": score(metric, model, data.test),
                     "bce tuned": tuned_score(metric, model, data),
@@ -135,6 +140,27 @@ def study_scale(folder: Path, seeds: int) -> list[dict[str, Any]]:
                 reached = trained_score(data, loss, optimizer, batch, seed)
                 rows.append({**setting, "metric": key, "loss": scale, "score": reached})
         print(batch, name, optimizer, flush=True)
+    return rows
+
+
+def study_settled(folder: Path, seeds: int) -> list[dict[str, Any]]:
+    """Try scales in a longer training, with games of 32, as they are by default."""
+    rows = []
+    for name, seed in itertools.product(("abalone", "pageblocks", "default", "whitewine"), range(seeds)):
+        data = Data(folder, name, seed)
+        setting = {"data": name, "seed": seed}
+        plain, _ = train(data, nn.BCEWithLogitsLoss(), "adam 1e-3", 128, seed, count=600)
+        for key, metric in METRICS.items():
+            found: dict[Any, float] = {
+                "bce": score(metric, plain, data.test),
+                "bce tuned": tuned_score(metric, plain, data),
+            }
+            for scale in (2, 8, 32, 128, 512):
+                loss = mf.MetricLoss(metric, scale=scale, tol=1e-3)
+                model, _ = train(data, loss, "adam 1e-3", 128, seed, count=600)
+                found[scale] = score(metric, model, data.test)
+            rows += [{**setting, "metric": key, "loss": k, "score": v} for k, v in found.items()]
+        print(name, seed, flush=True)
     return rows
 
 
@@ -213,7 +239,12 @@ def _ap_perf_f2() -> Loss:
     return layer
 
 
-STUDIES = {"scale": (study_scale, 2), "groups": (study_groups, 2), "epoch": (study_epoch, 9)}
+STUDIES = {
+    "scale": (study_scale, 2),
+    "settled": (study_settled, 2),
+    "groups": (study_groups, 2),
+    "epoch": (study_epoch, 9),
+}
 
 
 def show() -> None:
@@ -224,6 +255,10 @@ def show() -> None:
             [r for r in scale if (r["optimizer"], r["batch"]) == (optimizer, batch)], "loss", "score"
         )
         print(optimizer, batch, {loss: round(mean, 3) for loss, mean in means.items()})
+    settled = json.loads((RESULTS / "loss_settled.json").read_text())["rows"]
+    for key in METRICS:
+        means = _means([row for row in settled if row["metric"] == key], "loss", "score")
+        print("settled", key, {loss: round(mean, 3) for loss, mean in means.items()})
     groups = json.loads((RESULTS / "loss_groups.json").read_text())["rows"]
     for batch in (64, 128, 512):
         chosen = [row for row in groups if row["batch"] == batch]
