@@ -47,18 +47,20 @@ SCALE_PLAN = {
     128: (("f1",), tuple(OPTIMIZERS)),
     512: (("f1",), ("adam 1e-3", "sgd 3e-3")),
 }
+# Rows and steps of the longer trainings.
+SETTLED = {1500: 600, 3000: 1000}
 Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 class Data:
-    """Standardised parts of a data set: 1500 rows to train on, 1000 to tune thresholds, 4000 to test."""
+    """Standardised parts of a data set: rows to train on, 1000 to tune thresholds, up to 4000 to test."""
 
-    def __init__(self, folder: Path, name: str, seed: int) -> None:
+    def __init__(self, folder: Path, name: str, seed: int, size: int = 1500) -> None:
         with np.load(folder / f"{name}.npz", allow_pickle=False) as file:
             features = file["X"].astype(np.float32)
             labels = np.isin(file["y"], list(POSITIVE[name])).astype(np.float32)
         order = np.random.default_rng(seed).permutation(len(labels))
-        train, tune, test = order[:1500], order[1500:2500], order[2500:6500]
+        train, tune, test = np.split(order[: size + 5000], [size, size + 1000])
         features = (features - features[train].mean(axis=0)) / (features[train].std(axis=0) + 1e-9)
         self.train, self.tune, self.test = (
             (torch.from_numpy(features[rows]), torch.from_numpy(labels[rows])) for rows in (train, tune, test)
@@ -144,23 +146,26 @@ def study_scale(folder: Path, seeds: int) -> list[dict[str, Any]]:
 
 
 def study_settled(folder: Path, seeds: int) -> list[dict[str, Any]]:
-    """Try scales in a longer training, with games of 32, as they are by default."""
+    """Try scales in longer trainings, on more or fewer rows, with games of 32."""
     rows = []
-    for name, seed in itertools.product(("abalone", "pageblocks", "default", "whitewine"), range(seeds)):
-        data = Data(folder, name, seed)
-        setting = {"data": name, "seed": seed}
-        plain, _ = train(data, nn.BCEWithLogitsLoss(), "adam 1e-3", 128, seed, count=600)
+    names = ("whitewine", "default", "pageblocks", "abalone")
+    for (size, steps), seed, name in itertools.product(SETTLED.items(), range(seeds), names):
+        if size > 1500 and name == "abalone":
+            continue  # too few rows would be left to test on
+        data = Data(folder, name, seed, size)
+        setting = {"data": name, "seed": seed, "rows": size}
+        plain, _ = train(data, nn.BCEWithLogitsLoss(), "adam 1e-3", 128, seed, steps)
         for key, metric in METRICS.items():
             found: dict[Any, float] = {
                 "bce": score(metric, plain, data.test),
                 "bce tuned": tuned_score(metric, plain, data),
             }
-            for scale in (2, 8, 32, 128, 512):
-                loss = mf.MetricLoss(metric, scale=scale, tol=1e-3)
-                model, _ = train(data, loss, "adam 1e-3", 128, seed, count=600)
+            for scale in (2, 8, 32, 128, 512) if size == 1500 else (2, 8, 32):
+                loss = mf.MetricLoss(metric, scale=scale, group_size=32, tol=1e-3)
+                model, _ = train(data, loss, "adam 1e-3", 128, seed, steps)
                 found[scale] = score(metric, model, data.test)
             rows += [{**setting, "metric": key, "loss": k, "score": v} for k, v in found.items()]
-        print(name, seed, flush=True)
+        print(size, name, seed, flush=True)
     return rows
 
 
@@ -171,7 +176,7 @@ def study_groups(folder: Path, seeds: int) -> list[dict[str, Any]]:
         for seed in range(min(seeds, SEEDS[batch])):
             data = Data(folder, name, seed)
             for (key, metric), size in itertools.product(METRICS.items(), (32, None)):
-                loss = mf.MetricLoss(metric, group_size=size, tol=TOLERANCE[batch])
+                loss = mf.MetricLoss(metric, scale=32, group_size=size, tol=TOLERANCE[batch])
                 model, seconds = train(data, loss, "adam 1e-3", batch, seed)
                 found = score(metric, model, data.test)
                 setting = {"data": name, "seed": seed, "batch": batch, "metric": key, "group_size": size}
@@ -256,9 +261,10 @@ def show() -> None:
         )
         print(optimizer, batch, {loss: round(mean, 3) for loss, mean in means.items()})
     settled = json.loads((RESULTS / "loss_settled.json").read_text())["rows"]
-    for key in METRICS:
-        means = _means([row for row in settled if row["metric"] == key], "loss", "score")
-        print("settled", key, {loss: round(mean, 3) for loss, mean in means.items()})
+    for size, key in itertools.product(SETTLED, METRICS):
+        chosen = [row for row in settled if (row["rows"], row["metric"]) == (size, key)]
+        means = _means(chosen, "loss", "score")
+        print("settled", size, key, {loss: round(mean, 3) for loss, mean in means.items()})
     groups = json.loads((RESULTS / "loss_groups.json").read_text())["rows"]
     for batch in (64, 128, 512):
         chosen = [row for row in groups if row["batch"] == batch]

@@ -46,7 +46,7 @@ def play_apart() -> None:
     features, targets = batch(1)
     own = slice(0, 5) if dist.get_rank() == 0 else slice(5, 9)
     logits = features[own, 0].requires_grad_()
-    mf.MetricLoss(mf.f1, solver="exact-lp")(logits, targets[own]).backward()
+    mf.MetricLoss(mf.f1, scale=32, solver="exact-lp")(logits, targets[own]).backward()
     one = mf.solve(mf.f1, logits.detach().numpy() * 32 / len(logits), solver="exact-lp")
     slope = 32 / len(logits) * (torch.tensor(one.adversary) - targets[own, 0])
     torch.testing.assert_close(logits.grad, slope)

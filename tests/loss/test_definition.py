@@ -27,7 +27,7 @@ def test_loss_equals_full_enumeration(name):
     psi = logits.detach().numpy() * 32 / 5
     game = enumerated_value(payoffs(measure, 5), psi)
     expected = metric.score(targets, targets) - game - targets.numpy() @ psi
-    loss = mf.MetricLoss(metric, solver="exact-lp")(logits, targets)
+    loss = mf.MetricLoss(metric, scale=32, solver="exact-lp")(logits, targets)
     assert loss.item() == pytest.approx(expected, abs=1e-7)
 
 
@@ -43,7 +43,7 @@ def test_loss_under_constraints_equals_full_enumeration(name):
     # Nobody but the truth to play against: the best that can be reached.
     column = table[:, [int("".join(map(str, truth)), 2)]]
     best = enumerated_value(np.repeat(column, 32, axis=1), np.zeros(5), slack)
-    loss = mf.MetricLoss(metric, solver="exact-lp")(logits, targets)
+    loss = mf.MetricLoss(metric, scale=32, solver="exact-lp")(logits, targets)
     assert loss.item() == pytest.approx(best - game - truth @ psi, abs=1e-7)
 
 

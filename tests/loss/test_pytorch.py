@@ -17,7 +17,7 @@ from batches import a_batch, gradient
 
 
 def f1_loss(**options):
-    return mf.MetricLoss(mf.f1, **{"solver": "exact-lp", **options})
+    return mf.MetricLoss(mf.f1, **{"solver": "exact-lp", "scale": 32, **options})
 
 
 def test_gradient_follows_the_incoming_gradient():
@@ -217,8 +217,8 @@ def test_a_model_with_the_loss_inside_keeps_its_state():
 
 
 def test_representation_names_what_is_not_the_default():
-    loss = mf.MetricLoss(mf.f1, scale=8.0, group_size=64)
-    assert re.search(r"MetricLoss\(Metric\(f1 = .*\), scale=8.0, group_size=64\)", repr(loss))
+    loss = mf.MetricLoss(mf.f1, scale=5.0, group_size=64)
+    assert re.search(r"MetricLoss\(Metric\(f1 = .*\), scale=5.0, group_size=64\)", repr(loss))
 
 
 def test_last_solution_tells_value_gap_and_time():

@@ -24,7 +24,7 @@ __all__ = [
     "from_text",
 ]
 
-DEFAULT_SCALE = 32.0
+DEFAULT_SCALE = 8.0
 AUTO_GROUP_SIZE = 32
 
 Scale: TypeAlias = float | Literal["batch"]
@@ -89,7 +89,7 @@ class Settings:
         --------
         >>> import metricfit as mf
         >>> Settings(mf.f1).factor(64), Settings(mf.f1, scale="batch").factor(64)
-        (0.5, 1.0)
+        (0.125, 1.0)
         """
         return 1.0 if self.scale == "batch" else self.scale / n
 
