@@ -85,46 +85,110 @@ def dilute(columns: Columns, factor: float) -> None:
 
 
 @nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
-def add_adversary(problem: Problem, it: Iterate, column: int, mass: float, mu: float) -> None:
-    """Let the adversary play sets of this size too."""
-    adversary, predictor = it.adversary, it.predictor
+def item_costs(problem: Problem, it: Iterate, column: int, cost: Floats) -> None:
+    """What each item costs the adversary in a set of this size, against the current predictor."""
     groups = problem.count.shape[0]
-    dilute(adversary, 1.0 - mass)
-    cost = np.empty(groups)
     running = 0.0
     for i in range(groups - 1, -1, -1):
-        running += it.chain_mass[i + 1] * problem.alpha[problem.chain[i + 1], column]
+        running += it.chain_mass[i + 1] * problem.alpha_t[column, problem.chain[i + 1]]
         cost[i] = running - problem.score[i]
-    for a in range(predictor.used[0]):
-        alpha = problem.alpha[predictor.index[a], column]
+    for a in range(it.predictor.used[0]):
+        alpha = problem.alpha_t[column, it.predictor.index[a]]
         for i in range(groups):
-            cost[i] += alpha * predictor.inside[a, i]
-    size = problem.adversary_sizes[column]
-    price = open_column(adversary, column, cost, problem.count, size, mass, mu)
-    adversary.price[adversary.used[0] - 1] = -price
+            cost[i] += alpha * it.predictor.inside[a, i]
 
 
 @nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
-def add_predictor(problem: Problem, it: Iterate, row: int, mass: float, mu: float) -> None:
-    """Let the predictor play all sets of this size, not only the chain's."""
-    adversary, predictor = it.adversary, it.predictor
+def add_adversary(problem: Problem, it: Iterate, column: int, mass: float, mu: float) -> None:
+    """Let the adversary play sets of this size too."""
+    dilute(it.adversary, 1.0 - mass)
+    cost = np.empty(problem.count.shape[0])
+    item_costs(problem, it, column, cost)
+    size = problem.adversary_sizes[column]
+    price = open_column(it.adversary, column, cost, problem.count, size, mass, mu)
+    it.adversary.price[it.adversary.used[0] - 1] = -price
+
+
+@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+def split_adversary(problem: Problem, it: Iterate, column: int, mu: float, least: float) -> bool:
+    """Let the adversary play sets of this size too, in place of sets a little smaller and larger.
+
+    The new column interpolates between its neighbours among the sizes in play, whose masses shrink
+    accordingly: every item keeps its probability, and since the tables are smooth in the size,
+    the payoffs hardly change. False if the neighbours are too rare to give ``least`` mass.
+    """
+    adversary = it.adversary
     groups = problem.count.shape[0]
-    dilute(predictor, 1.0 - mass)
-    for j in range(groups + 1):
-        it.chain_mass[j] *= 1.0 - mass
-    loss = np.empty(groups)
+    used = adversary.used[0]
+    size = problem.adversary_sizes[column]
+    below, above = -1, -1
+    for b in range(used):
+        other = problem.adversary_sizes[adversary.index[b]]
+        if other < size and (below < 0 or other > problem.adversary_sizes[adversary.index[below]]):
+            below = b
+        if other > size and (above < 0 or other < problem.adversary_sizes[adversary.index[above]]):
+            above = b
+    if below < 0 or above < 0:
+        return False
+    low = problem.adversary_sizes[adversary.index[below]]
+    share = (size - low) / (problem.adversary_sizes[adversary.index[above]] - low)
+    mass = 0.5 * min(adversary.mass[below] / (1.0 - share), adversary.mass[above] / share)
+    if mass < least:
+        return False
+    from_below = mass * (1.0 - share) / adversary.mass[below]
+    from_above = mass * share / adversary.mass[above]
+    price = (1.0 - share) * adversary.price[below] + share * adversary.price[above]
+    cost = np.empty(groups)
+    item_costs(problem, it, column, cost)
+    for i in range(groups):
+        inside = from_below * adversary.inside[below, i] + from_above * adversary.inside[above, i]
+        outside = from_below * adversary.outside[below, i] + from_above * adversary.outside[above, i]
+        adversary.inside[below, i] *= 1.0 - from_below
+        adversary.outside[below, i] *= 1.0 - from_below
+        adversary.inside[above, i] *= 1.0 - from_above
+        adversary.outside[above, i] *= 1.0 - from_above
+        slack = min(mu / inside, mu / outside)
+        adversary.inside[used, i] = inside
+        adversary.outside[used, i] = outside
+        adversary.dual_inside[used, i] = max(cost[i] + price, 0.0) + slack
+        adversary.dual_outside[used, i] = max(-cost[i] - price, 0.0) + slack
+    adversary.mass[below] *= 1.0 - from_below
+    adversary.mass[above] *= 1.0 - from_above
+    adversary.mass[used] = mass
+    adversary.dual_mass[used] = 0.0
+    adversary.price[used] = price
+    adversary.index[used] = column
+    adversary.member[column] = True
+    adversary.used[0] = used + 1
+    return True
+
+
+@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+def item_losses(problem: Problem, it: Iterate, row: int, loss: Floats) -> None:
+    """Minus what each item earns the predictor in a set of this size, against the adversary."""
+    groups = problem.count.shape[0]
     bonus = 0.0
     for c in range(it.multiplier.shape[0]):
         bonus += it.multiplier[c] * problem.gain[c, row]
     for i in range(groups):
         loss[i] = -bonus * problem.positive[i]
-    for b in range(adversary.used[0]):
-        alpha = problem.alpha[row, adversary.index[b]]
+    for b in range(it.adversary.used[0]):
+        alpha = problem.alpha[row, it.adversary.index[b]]
         for i in range(groups):
-            loss[i] -= alpha * adversary.inside[b, i]
+            loss[i] -= alpha * it.adversary.inside[b, i]
+
+
+@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+def add_predictor(problem: Problem, it: Iterate, row: int, mass: float, mu: float) -> None:
+    """Let the predictor play all sets of this size, not only the chain's."""
+    dilute(it.predictor, 1.0 - mass)
+    for j in range(it.chain_mass.shape[0]):
+        it.chain_mass[j] *= 1.0 - mass
+    loss = np.empty(problem.count.shape[0])
+    item_losses(problem, it, row, loss)
     size = problem.predictor_sizes[row]
-    price = open_column(predictor, row, loss, problem.count, size, mass, mu)
-    predictor.price[predictor.used[0] - 1] = -price
+    price = open_column(it.predictor, row, loss, problem.count, size, mass, mu)
+    it.predictor.price[it.predictor.used[0] - 1] = -price
 
 
 @nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numba as nb
 import numpy as np
 
-from .growth import add_adversary, add_predictor, copy_strategy, drop_columns, pool, restore, tidy
+from .growth import add_adversary, add_predictor, copy_strategy, drop_columns, pool, restore, split_adversary, tidy
 from .newton import Workspace, direction, evaluate, factorise, new_workspace
 from .pricing import chain_value, largest, most_promising, price_adversary, price_predictor
 from .state import FASTMATH, MAX_COLUMNS, Columns, Floats, Ints, Iterate, Problem, new_columns, new_iterate
@@ -451,7 +451,7 @@ def solve_restricted(
                 if upper - lower <= tolerance or done:
                     break
             inner = max(inner_k - inner_l, 0.0)
-            mass = min(0.1, 10.0 * gap / magnitude)
+            mass = min(0.1, 3.0 * gap / magnitude)
             mu = gap / pairs
             added = 0
             drop_columns(adversary, gap)
@@ -462,7 +462,8 @@ def solve_restricted(
                 l = most_promising(value_l, adversary.member, -(inner_l - 0.05 * inner - 0.1 * tolerance), radius)
                 if l < 0 or adversary.used[0] == MAX_COLUMNS:
                     break
-                add_adversary(problem, it, l, mass, mu)
+                if not split_adversary(problem, it, l, mu, 0.05 * mass):
+                    add_adversary(problem, it, l, mass, mu)
                 added += 1
             for _ in range(6):
                 k = most_promising(value_k, predictor.member, needed_k, radius)

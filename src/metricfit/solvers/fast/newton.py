@@ -235,38 +235,58 @@ def evaluate(problem: Problem, it: Iterate, w: Workspace) -> None:
 
 
 @nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
-def invert_item(w: Workspace, i: int, q: int, f: int, small: Floats) -> None:
-    """Write N_i^-1, where N = diag(D) + A' diag(1/D_P) A, into the packed buffer."""
+def invert_item(
+    w: Workspace, i: int, q: int, f: int, inverse: Floats, mixed: Floats, core: Floats
+) -> None:
+    """Invert the block of item i, with D and E the diagonals of its two sets of marginals.
+
+    ``inverse`` is N^-1 for N = D + A' E^-1 A, ``mixed`` is E^-1 A N^-1 and ``core`` is
+    E^-1 A N^-1 A' E^-1. Near the solution D and E both get tiny; everything is therefore derived
+    from the one computed N^-1, so that elimination and back-substitution agree to rounding.
+    """
+    for b in range(q):
+        for b2 in range(q):
+            inverse[b, b2] = 0.0
+        inverse[b, b] = w.curvature[b, i]
+    for a in range(f):
+        own = w.predictor_inverse[a, i]
+        for b in range(q):
+            scaled = own * w.cross[a, b]
+            for b2 in range(q):
+                inverse[b, b2] += scaled * w.cross[a, b2]
+    if f == 0:
+        for b in range(q):
+            inverse[b, b] = 1.0 / inverse[b, b]
+    else:
+        # Gauss-Jordan without pivoting: N is symmetric positive definite.
+        for k in range(q):
+            pivot = 1.0 / inverse[k, k]
+            inverse[k, k] = 1.0
+            for b2 in range(q):
+                inverse[k, b2] *= pivot
+            for b in range(q):
+                if b != k:
+                    factor = inverse[b, k]
+                    inverse[b, k] = 0.0
+                    for b2 in range(q):
+                        inverse[b, b2] -= factor * inverse[k, b2]
+    for a in range(f):
+        own = w.predictor_inverse[a, i]
+        for b in range(q):
+            mixed[a, b] = 0.0
+        for b2 in range(q):
+            scaled = own * w.cross[a, b2]
+            for b in range(q):
+                mixed[a, b] += scaled * inverse[b2, b]
+        for a2 in range(f):
+            value = 0.0
+            for b in range(q):
+                value += mixed[a, b] * w.cross[a2, b]
+            core[a, a2] = value * w.predictor_inverse[a2, i]
     start = i * q * q
     for b in range(q):
         for b2 in range(q):
-            small[b, b2] = 0.0
-        small[b, b] = w.curvature[b, i]
-    for a in range(f):
-        weight = w.predictor_inverse[a, i]
-        for b in range(q):
-            scaled = weight * w.cross[a, b]
-            for b2 in range(q):
-                small[b, b2] += scaled * w.cross[a, b2]
-    # Gauss-Jordan without pivoting: N is symmetric positive definite.
-    if f > 0:
-        for k in range(q):
-            pivot = 1.0 / small[k, k]
-            for b2 in range(q):
-                small[k, b2] *= pivot
-            small[k, k] = pivot
-            for b in range(q):
-                if b != k:
-                    factor = small[b, k]
-                    small[b, k] = 0.0
-                    for b2 in range(q):
-                        small[b, b2] -= factor * small[k, b2]
-    else:
-        for b in range(q):
-            small[b, b] = 1.0 / small[b, b]
-    for b in range(q):
-        for b2 in range(q):
-            w.inverse[start + b * q + b2] = small[b, b2]
+            w.inverse[start + b * q + b2] = inverse[b, b2]
 
 
 @nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
@@ -308,16 +328,14 @@ def factorise(problem: Problem, it: Iterate, w: Workspace, regularisation: float
         for i in range(groups):
             count = problem.count[i]
             out = predictor.dual_outside[a, i] / predictor.outside[a, i]
-            inverse = 1.0 / (
-                predictor.dual_inside[a, i] / predictor.inside[a, i] + out + regularisation
-            )
+            own = 1.0 / (predictor.dual_inside[a, i] / predictor.inside[a, i] + out + regularisation)
             w.predictor_out[a, i] = out
-            w.predictor_inverse[a, i] = inverse
-            mass_mass += count * (out - out * out * inverse)
-            mass_price += count * out * inverse
-            price_price += count * inverse
-            mass_bonus += count * problem.positive[i] * out * inverse
-            price_bonus += count * problem.positive[i] * inverse
+            w.predictor_inverse[a, i] = own
+            mass_mass += count * (out - out * out * own)
+            mass_price += count * out * own
+            price_price += count * own
+            mass_bonus += count * problem.positive[i] * out * own
+            price_bonus += count * problem.positive[i] * own
         border[a, a] = -mass_mass - predictor.dual_mass[a] / predictor.mass[a]
         border[a, prices_p + a] = problem.predictor_sizes[row] - mass_price
         border[prices_p + a, prices_p + a] = price_price
@@ -339,64 +357,63 @@ def factorise(problem: Problem, it: Iterate, w: Workspace, regularisation: float
             it.multiplier_slack[c] / it.multiplier[c]
         )
 
-    small = np.empty((q, q))
+    inverse = np.empty((q, q))
+    mixed = np.empty((f, q))
+    core = np.empty((f, f))
     cov = np.zeros((q, q))  # posterior covariance of the random walk
-    state = np.zeros((q, m))  # filtered state, one per border unknown, plus the items' own share
-    item = np.empty((q, m))  # N_i^-1 U_i
-    spread = np.empty((f, m))  # A N_i^-1 U_i
-    ka = np.empty((q, f))
+    state = np.zeros((q, m))  # its filtered mean for each border unknown, plus the items' own share
     for j in range(groups + 1):
         if j > 0:
             i = j - 1
             count = problem.count[i]
-            invert_item(w, i, q, f, small)
+            invert_item(w, i, q, f, inverse, mixed, core)
             for b in range(q):
-                for b2 in range(q):
-                    value = small[b, b2]
-                    cov[b, b2] += count * value
-                    item[b, prices + b2] = value
-                    item[b, masses + b2] = -value * w.curvature_out[b2, i]
-                item[b, masses + q] = 0.0
-                item[b, masses + q + 1] = 0.0
-                item[b, levels] = 0.0
-                item[b, levels + 1] = 0.0
-                for c in range(constraints):
-                    item[b, first_multiplier + c] = 0.0
-                for a in range(f):
-                    value = 0.0
-                    for b2 in range(q):
-                        value += small[b, b2] * w.cross[a, b2]
-                    ka[b, a] = value * w.predictor_inverse[a, i]
-                    item[b, a] = ka[b, a] * w.predictor_out[a, i]
-                    item[b, prices_p + a] = -ka[b, a]
-                    for c in range(constraints):
-                        item[b, first_multiplier + c] += (
-                            ka[b, a] * problem.gain[c, predictor.index[a]] * problem.positive[i]
-                        )
-            for b in range(q):
-                out = count * w.curvature_out[b, i]
-                for x in range(m):
-                    value = item[b, x]
-                    state[b, x] += count * value
-                    border[prices + b, x] -= count * value
-                    border[masses + b, x] += out * value
+                out = w.curvature_out[b, i]
+                low, high = (0, q) if f > 0 else (b, b + 1)  # diagonal without predictor columns
+                for b2 in range(low, high):
+                    value = count * inverse[b, b2]
+                    scaled = value * w.curvature_out[b2, i]
+                    cov[b, b2] += value
+                    state[b, prices + b2] += value
+                    state[b, masses + b2] -= scaled
+                    border[prices + b, prices + b2] -= value
+                    border[prices + b, masses + b2] += scaled
+                    border[masses + b, masses + b2] -= out * scaled
             for a in range(f):
-                for x in range(m):
-                    spread[a, x] = 0.0
+                out = w.predictor_out[a, i]
                 for b in range(q):
-                    alpha = w.cross[a, b]
-                    for x in range(m):
-                        spread[a, x] += alpha * item[b, x]
-                inverse = count * w.predictor_inverse[a, i]
-                out = inverse * w.predictor_out[a, i]
-                for x in range(m):
-                    border[prices_p + a, x] += inverse * spread[a, x]
-                    border[a, x] -= out * spread[a, x]
+                    value = count * mixed[a, b]
+                    scaled = value * w.curvature_out[b, i]
+                    state[b, a] += out * value
+                    state[b, prices_p + a] -= value
+                    border[a, prices + b] -= out * value
+                    border[a, masses + b] += out * scaled
+                    border[prices + b, prices_p + a] += value
+                    border[masses + b, prices_p + a] -= scaled
+                for a2 in range(f):
+                    value = count * core[a, a2]
+                    scaled = value * w.predictor_out[a2, i]
+                    border[a, a2] -= out * scaled
+                    border[a, prices_p + a2] += out * value
+                    border[prices_p + a, prices_p + a2] -= value
+            if problem.positive[i] != 0.0:
                 for c in range(constraints):
-                    bonus = inverse * problem.gain[c, predictor.index[a]] * problem.positive[i]
-                    if bonus != 0.0:
-                        for x in range(m):
-                            border[first_multiplier + c, x] -= bonus * spread[a, x]
+                    x = first_multiplier + c
+                    for a in range(f):
+                        gain = count * problem.gain[c, predictor.index[a]]
+                        for b in range(q):
+                            value = gain * mixed[a, b]
+                            state[b, x] += value
+                            border[prices + b, x] -= value
+                            border[masses + b, x] += value * w.curvature_out[b, i]
+                        for a2 in range(f):
+                            value = gain * core[a, a2]
+                            border[a2, x] -= value * w.predictor_out[a2, i]
+                            border[prices_p + a2, x] += value
+                            for c2 in range(c, constraints):
+                                border[x, first_multiplier + c2] -= (
+                                    value * problem.gain[c2, predictor.index[a2]]
+                                )
 
         row = problem.chain[j]
         start = j * m
@@ -424,18 +441,18 @@ def factorise(problem: Problem, it: Iterate, w: Workspace, regularisation: float
                 variance += alpha * value
         variance = max(variance, 0.0) + noise
         w.variance[j] = variance
-        inverse = 1.0 / variance
+        precision = 1.0 / variance
         if j > 0:
             for b in range(q):
-                gain = w.kalman_gain[j, b] * inverse
+                gain = w.kalman_gain[j, b] * precision
                 for b2 in range(q):
                     cov[b, b2] -= gain * w.kalman_gain[j, b2]
                 for x in range(m):
                     state[b, x] += gain * e[x]
             for b in range(q):
-                w.kalman_gain[j, b] *= inverse
+                w.kalman_gain[j, b] *= precision
         for x in range(m):
-            scaled = e[x] * inverse
+            scaled = e[x] * precision
             for x2 in range(x, m):
                 border[x, x2] += scaled * e[x2]
     for x in range(m):

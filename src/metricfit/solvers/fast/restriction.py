@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numba as nb
 import numpy as np
@@ -13,19 +14,29 @@ from metricfit.metrics import Metric
 from .interior_point import Outcome
 from .state import MAX_COLUMNS, Columns, Floats, Ints, Problem
 
-__all__ = ["Tables", "chain_order", "restrict", "tables_at", "to_strategies", "whole_tables"]
+__all__ = ["Tables", "chain_order", "restrict", "settle", "tables_at", "to_strategies", "whole_tables"]
 
-Tables = tuple[Floats, Floats, Floats, Floats]
-"""alpha and beta, rows for the predictor's sizes, then both transposed."""
+
+class Tables(NamedTuple):
+    """Coefficients of the metric at some sizes of the predictor (rows) and the adversary (columns)."""
+
+    alpha: Floats
+    beta: Floats
+    alpha_t: Floats
+    beta_t: Floats
+    reach: float  # no single item can change the metric by more than half of this
 
 
 def tables_at(metric: Metric, n: int, rows: Ints, columns: Ints) -> Tables:
-    """Tables of the metric at these sizes; against the full set (the last column) all is in beta."""
-    alpha, beta = metric.coefficients(rows[:, None], columns[None, :], n)
+    """Tables at these sizes. Against the full set, the last column, everything is in beta."""
+    k, l = rows[:, None], columns[None, :]
+    alpha, beta = metric.coefficients(k, l, n)
     alpha, beta = alpha.copy(), beta.copy()
+    fewest, most = beta + alpha * np.maximum(k + l - n, 0), beta + alpha * np.minimum(k, l)
+    reach = 2.0 * (max(fewest.max(), most.max()) - min(fewest.min(), most.min()))
     beta[:, -1] += alpha[:, -1] * rows
     alpha[:, -1] = 0.0
-    return alpha, beta, np.ascontiguousarray(alpha.T), np.ascontiguousarray(beta.T)
+    return Tables(alpha, beta, np.ascontiguousarray(alpha.T), np.ascontiguousarray(beta.T), float(reach))
 
 
 @lru_cache(maxsize=64)
@@ -35,16 +46,12 @@ def whole_tables(metric: Metric, n: int) -> tuple[Tables, Ints]:
     return tables_at(metric, n, sizes, sizes), sizes
 
 
-def chain_order(game: Game, blocks: Ints, bonus: float, falling: bool) -> Ints:
-    """Order in which the blocks join the chain: by score, with a bonus for positives.
-
-    With a rising metric (alpha above zero) the predictor's best sets take high scores first.
-    """
-    first = blocks[:-1]
-    last = blocks[1:] - 1
-    key = 0.5 * (game.scores[first] + game.scores[last])
-    key = np.where(first < game.split, key + bonus, key) if game.split < game.n else key
-    return np.argsort(key if falling else -key, kind="stable")
+def chain_order(game: Game, blocks: Ints) -> Ints:
+    """Order in which the blocks join the chain: by their middle score, high scores first."""
+    if game.split == game.n:
+        return np.arange(blocks.size - 1)
+    middle = 0.5 * (game.scores[blocks[:-1]] + game.scores[blocks[1:] - 1])
+    return np.argsort(-middle, kind="stable")
 
 
 def restrict(
@@ -53,25 +60,31 @@ def restrict(
     """The restricted game on these blocks and sizes.
 
     Lengths are measured in the average length of a block, which keeps every quantity of the
-    interior point method near one whatever the number of items.
+    interior point method near one whatever the number of items. Scores beyond ``tables.reach`` decide
+    their items, so they are clipped there, and :func:`settle` rounds those items afterwards.
     """
-    alpha, beta, alpha_t, beta_t = tables
+    alpha, alpha_t = tables.alpha, tables.alpha_t
     lengths = np.diff(blocks).astype(np.float64)
     unit = game.n / lengths.size
+    clipped = np.minimum(np.maximum(game.scores, -tables.reach), tables.reach)
+    score = clipped[order] if unit == 1.0 else (np.add.reduceat(clipped, blocks[:-1]) / lengths)[order] * unit
     count = lengths[order] / unit
-    running = np.concatenate((np.zeros(1), np.cumsum(game.scores)))
-    score = ((running[blocks[1:]] - running[blocks[:-1]]) / lengths)[order] * unit
     positive = (blocks[:-1] < game.split).astype(np.float64)[order]
-    gain = np.ascontiguousarray(game.gain[:, rows]) * unit
-    offset = np.ascontiguousarray(game.offset[:, rows])
-    hits = np.concatenate((np.zeros(1), np.cumsum(positive * count)))
+    if game.gain.shape[0] == 0:
+        # One constraint-free label for all, and nothing to evaluate along the chain.
+        gain = offset = chain_gain = np.empty((0, rows.size))
+    else:
+        hits = np.concatenate((np.zeros(1), np.cumsum(positive * count)))
+        gain = np.ascontiguousarray(game.gain[:, rows]) * unit
+        offset = np.ascontiguousarray(game.offset[:, rows])
+        chain_gain = np.ascontiguousarray(gain[:, chain] * hits + offset[:, chain])
     if unit != 1.0:
         alpha, alpha_t = alpha * unit, alpha_t * unit
     return Problem(
         alpha,
-        beta,
+        tables.beta,
         alpha_t,
-        beta_t,
+        tables.beta_t,
         rows / unit,
         columns / unit,
         count,
@@ -80,8 +93,39 @@ def restrict(
         chain,
         gain,
         offset,
-        np.ascontiguousarray(gain[:, chain] * hits + offset[:, chain]),
+        chain_gain,
     )
+
+
+def settle(game: Game, reach: float, strategy: Strategy) -> Strategy:
+    """Give the adversary every item whose score exceeds ``reach``, and none below ``-reach``.
+
+    The interior point method leaves such items a hair from certain, and a large score makes much of a
+    hair. Sizes that cannot hold the decided items are dropped.
+    """
+    blocks = strategy.blocks
+    low, high = game.scores[blocks[1:] - 1], game.scores[blocks[:-1]]
+    taken, left = low > reach, high < -reach
+    if not (taken.any() or left.any()):
+        return strategy
+    lengths = np.diff(blocks)
+    free = ~(taken | left)
+    rest = strategy.sizes - lengths[taken].sum()
+    kept = (rest >= 0) & (rest <= lengths[free].sum()) & (strategy.weights > 0.0)
+    if not kept.any():
+        return strategy
+    rest, weights = rest[kept], strategy.weights[kept] / strategy.weights[kept].sum()
+    inside = strategy.marginals[kept] / strategy.weights[kept, None]
+    inside[:, taken] = 1.0
+    inside[:, left] = 0.0
+    filled = inside[:, free] @ lengths[free]
+    empty = lengths[free].sum() - filled
+    for x in range(rest.size):
+        if rest[x] >= filled[x]:
+            inside[x, free] += (1.0 - inside[x, free]) * ((rest[x] - filled[x]) / max(empty[x], 1e-300))
+        else:
+            inside[x, free] *= rest[x] / filled[x]
+    return Strategy(strategy.sizes[kept], weights, inside * weights[:, None], blocks)
 
 
 def to_strategies(

@@ -1,24 +1,151 @@
-"""The fast solver: compact for small games, grouped for large ones."""
+"""The fast solver: every item on its own in small games, blocks of items in large ones."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from metricfit.game import Game, most_slack
+from metricfit.game import Game, Strategy, adversary_values, make_feasible, most_slack, predictor_values
+from metricfit.solvers.lp import solve_exact_lp
 from metricfit.solvers.solution import Answer
 
-from .interior_point import solve_restricted
-from .restriction import chain_order, restrict, to_strategies, whole_tables
+from .grouping import first_blocks, refined_blocks, sizes_to_try
+from .interior_point import Outcome, solve_restricted
+from .restriction import chain_order, restrict, settle, tables_at, to_strategies, whole_tables
+from .state import Floats, Ints, Problem
+
+__all__ = ["solve_fast"]
+
+SINGLE_ITEMS = 400
+"""Up to this many items each is treated on its own; above, in blocks."""
+
+FIRST_BLOCKS = 120
+MOST_BLOCKS = 1200
+
+REGULARISATIONS = (1e-6, 1e-8, 1e-4)
+"""Added to the curvature in the Newton step, in the order in which they are tried."""
+
+LINEAR_PROGRAM_ITEMS = 40
+"""Up to this many items the linear program is the last resort."""
 
 
 def solve_fast(game: Game, tol: float, *, max_iter: int = 150) -> Answer:
+    r"""Solve a game by an interior point method on a linear program that grows as needed.
+
+    See :mod:`metricfit.solvers.fast.interior_point` for the problem and the method, and
+    :mod:`metricfit.solvers.fast.newton` for why a step takes time linear in the number of items.
+
+    Parameters
+    ----------
+    game : Game
+    tol : float
+        Gap to reach. The answer is polished to slightly less, so that cleaning it up leaves room.
+    max_iter : int
+        Newton steps per attempt. An attempt that misses is followed by others with another
+        regularisation and, for a few items, by the linear program; the note of the answer says so.
+    """
+    if game.n <= SINGLE_ITEMS:
+        return _solve_items(game, tol, max_iter)
+    return _solve_blocks(game, tol, max_iter)
+
+
+def _solve_items(game: Game, tol: float, max_iter: int) -> Answer:
+    tables, sizes = whole_tables(game.metric, game.n)
+    order = chain_order(game, sizes)
+    problem = restrict(game, sizes, order, tables, sizes, sizes, sizes)
+    outcome, iterations, note = _attempts(problem, _opening(game), 0.9 * tol, max_iter)
+    if outcome.upper - outcome.lower > tol and game.n <= LINEAR_PROGRAM_ITEMS:
+        exact = solve_exact_lp(game, tol)
+        return Answer(
+            exact.adversary, exact.predictor, exact.multipliers, iterations, "the linear program finished it"
+        )
+    if not np.isfinite(outcome.upper - outcome.lower):
+        return _plain_answer(game, iterations)
+    adversary, predictor = to_strategies(outcome, sizes, order, sizes, sizes, sizes, 0.05 * tol)
+    adversary = settle(game, tables.reach, adversary)
+    return Answer(adversary, predictor, outcome.multiplier, iterations, note)
+
+
+def _attempts(
+    problem: Problem, opening: Ints, tolerance: float, max_iter: int
+) -> tuple[Outcome, int, str]:
+    """Solve with one regularisation after the other until the gap closes; keep the best."""
+    best, iterations, note = None, 0, ""
+    for regularisation in REGULARISATIONS:
+        outcome = solve_restricted(problem, opening, tolerance, max_iter, regularisation)
+        iterations += outcome.iterations
+        gap = outcome.upper - outcome.lower
+        if best is None or gap < best.upper - best.lower:
+            best = outcome
+        if gap <= tolerance:
+            break
+        note = "the interior point method stalled and was run again with other regularisations"
+    assert best is not None
+    return best, iterations, note
+
+
+def _opening(game: Game) -> Ints:
+    """Sizes that let the predictor meet the constraints."""
+    if game.gain.shape[0] == 0:
+        return np.empty(0, np.int64)
+    return most_slack(game.gain, game.offset, game.split).sizes
+
+
+def _plain_answer(game: Game, iterations: int) -> Answer:
+    """What is left when everything failed: both players pick the positive scores."""
+    chosen = game.scores > 0.0
+    size = np.array([np.count_nonzero(chosen)])
+    both = Strategy(size, np.ones(1), chosen[None, :].astype(np.float64), np.arange(game.n + 1))
+    predictor = make_feasible(game.gain, game.offset, game.split, both)
+    note = "the interior point method broke down"
+    return Answer(both, predictor, np.zeros(game.gain.shape[0]), iterations, note)
+
+
+def _solve_blocks(game: Game, tol: float, max_iter: int) -> Answer:
+    """Solve on blocks, let the referee judge, refine the blocks that matter, repeat."""
     n = game.n
-    tables, sizes = whole_tables(game.metric, n)
-    blocks = sizes
-    falling = False
-    order = chain_order(game, blocks, 0.0, falling)
-    problem = restrict(game, blocks, order, tables, sizes, sizes, sizes)
-    opening = most_slack(game.gain, game.offset, game.split).sizes if game.gain.size else sizes[:0]
-    outcome = solve_restricted(problem, opening, 0.9 * tol, max_iter, 1e-6)
-    adversary, predictor = to_strategies(outcome, blocks, order, sizes, sizes, sizes, 0.05 * tol)
-    return Answer(adversary, predictor, outcome.multiplier, outcome.iterations)
+    reach = tables_at(game.metric, n, *2 * (np.array([0, 1, n // 4, n // 2, n - 1, n]),)).reach
+    blocks = first_blocks(game, FIRST_BLOCKS, reach)
+    opening = _opening(game)
+    near = np.array([np.count_nonzero(game.scores > 0.0)])
+    upper, lower, iterations = np.inf, -np.inf, 0
+    answer = None
+    while True:
+        order = chain_order(game, blocks)
+        ends = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.diff(blocks)[order])))
+        rows = np.union1d(ends, opening)
+        columns = sizes_to_try(n, blocks, near)
+        tables = tables_at(game.metric, n, rows, columns)
+        chain = np.searchsorted(rows, ends)
+        problem = restrict(game, blocks, order, tables, rows, columns, chain)
+        outcome, steps, note = _attempts(problem, np.searchsorted(rows, opening), 0.5 * tol, max_iter)
+        iterations += steps
+        if not np.isfinite(outcome.upper - outcome.lower):
+            return answer or _plain_answer(game, iterations)
+        adversary, predictor = to_strategies(outcome, blocks, order, rows, columns, chain, 0.05 * tol)
+        adversary = settle(game, tables.reach, adversary)
+        predictor = make_feasible(game.gain, game.offset, game.split, predictor)
+        reached = float(predictor_values(game, adversary, outcome.multiplier).max())
+        answers = adversary_values(game, predictor)
+        if answer is None:
+            answer = Answer(adversary, predictor, outcome.multiplier, iterations, note)
+        if reached < upper:
+            upper = reached
+            answer = Answer(adversary, answer.predictor, outcome.multiplier, iterations, note)
+        if answers.min() > lower:
+            lower = float(answers.min())
+            answer = Answer(answer.adversary, predictor, answer.multipliers, iterations, note)
+        if upper - lower <= tol:
+            return answer
+        near = np.union1d(near, [*adversary.sizes[adversary.weights > 0.0], answers.argmin()])
+        finer = refined_blocks(game, blocks, _indecision(game, blocks, adversary), blocks.size)
+        if finer.size > MOST_BLOCKS or finer.size == blocks.size:
+            return answer
+        blocks = finer
+
+
+def _indecision(game: Game, blocks: Ints, adversary: Strategy) -> Floats:
+    """How much a common marginal for a block may cost: undecided items times their spread of scores."""
+    inside, weights = adversary.marginals, adversary.weights[:, None]
+    undecided: Floats = np.minimum(inside, weights - inside).sum(axis=0)
+    spread: Floats = game.scores[blocks[:-1]] - game.scores[blocks[1:] - 1]
+    return undecided * spread * np.diff(blocks)
