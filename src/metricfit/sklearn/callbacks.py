@@ -1,0 +1,114 @@
+"""What happens after an epoch: the metric on the validation part, and a checkpoint to continue from."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from skorch.callbacks import Callback, EarlyStopping
+from skorch.history import History
+
+from metricfit import Metric
+from metricfit.sklearn.threshold import best_cut, cut_at
+
+__all__ = ["Resume", "ValidationMetric", "completed_epochs"]
+
+RECORDED = ("epoch", "train_loss", "valid_loss", "valid_metric", "violation", "rank", "threshold", "dur")
+
+
+class ValidationMetric(Callback):
+    """Records the metric on the validation part after every epoch, and the threshold it was measured at."""
+
+    def __init__(self, metric: Metric, labels: np.ndarray[Any, Any], tune: bool) -> None:
+        self.metric = metric
+        self.labels = labels
+        self.tune = tune
+
+    def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
+        """Forget the scores of the last epoch."""
+        self.logits_: list[np.ndarray[Any, Any]] = []
+
+    def on_batch_end(self, net: Any, training: bool, y_pred: Any, **kwargs: Any) -> None:
+        """Keep the scores of the validation part, which skorch has computed anyway."""
+        if not training:
+            self.logits_.append(y_pred.detach().cpu().double().numpy())
+
+    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
+        """Record the value, what the constraints are missed by, and the rank, which decides."""
+        scores = np.concatenate(self.logits_)
+        self.logits_ = []
+        cut = (best_cut if self.tune else cut_at)(self.metric, scores, self.labels)
+        net.history.record("valid_metric", cut.value)
+        net.history.record("violation", cut.violation)
+        net.history.record("threshold", cut.threshold)
+        net.history.record("rank", cut.rank)
+
+
+class Resume(Callback):
+    """Writes everything needed to go on after every epoch, and goes on from such a file if there is one.
+
+    The file holds tensors and plain values only, and is read without executing anything from it. It belongs
+    to one set of data and settings, told by a fingerprint; of any other it is refused.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], fingerprint: str, stopping: EarlyStopping) -> None:
+        self.path = Path(path)
+        self.fingerprint = fingerprint
+        self.stopping = stopping
+
+    def on_train_begin(self, net: Any, **kwargs: Any) -> None:
+        """Continue from the file, if there is one."""
+        if not self.path.exists():
+            return
+        state = torch.load(self.path, weights_only=True, map_location=net.device)
+        if state.get("fingerprint") != self.fingerprint:
+            raise ValueError(
+                f"the checkpoint {self.path} belongs to other data or settings; remove it, or name another"
+            )
+        net.module_.load_state_dict(state["module"])
+        net.optimizer_.load_state_dict(state["optimizer"])
+        net.history = History(state["epochs"])
+        net.max_epochs = max(net.max_epochs - len(net.history), 0)
+        for name, value in state["stopping"].items():
+            setattr(self.stopping, name, value)
+        torch.set_rng_state(state["generator"].cpu())
+
+    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
+        """Write the file, so that there is a whole one at any moment."""
+        state = {
+            "fingerprint": self.fingerprint,
+            "module": net.module_.state_dict(),
+            "optimizer": net.optimizer_.state_dict(),
+            "epochs": completed_epochs(net.history),
+            "stopping": {
+                name: getattr(self.stopping, name)
+                for name in ("misses_", "dynamic_threshold_", "best_epoch_", "best_model_weights_")
+            },
+            "generator": torch.get_rng_state(),
+        }
+        fresh = self.path.with_name(self.path.name + ".new")
+        torch.save(state, fresh)
+        fresh.replace(self.path)
+
+
+def completed_epochs(history: History) -> list[dict[str, float]]:
+    """Return what was recorded of every epoch that ran to its end.
+
+    Examples
+    --------
+    >>> history = History([{"epoch": 1, "train_loss": 0.5, "batches": []}, {"epoch": 2, "batches": []}])
+    >>> completed_epochs(history)
+    [{'epoch': 1, 'train_loss': 0.5}]
+    """
+    return [
+        {name: _plain(row[name]) for name in RECORDED if name in row}
+        for row in list(history)
+        if "train_loss" in row
+    ]
+
+
+def _plain(value: Any) -> Any:
+    return int(value) if isinstance(value, int | np.integer) else float(value)

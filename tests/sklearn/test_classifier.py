@@ -1,0 +1,238 @@
+"""The estimator is a scikit-learn classifier, and trains for the metric."""
+
+import pickle
+import signal
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+from skorch.callbacks import Callback
+
+import metricfit as mf
+from metricfit.sklearn import MetricClassifier, best_cut
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = make_classification(
+        300, 6, n_informative=4, weights=[0.8], flip_y=0.1, class_sep=0.7, random_state=0
+    )
+    return X, y
+
+
+def quick(**settings):
+    return MetricClassifier(**{"max_epochs": 4, "lr": 0.01, "random_state": 0, **settings})
+
+
+def same_weights(one, other):
+    pairs = zip(one.net_.module_.parameters(), other.net_.module_.parameters(), strict=True)
+    return all(torch.equal(a, b) for a, b in pairs)
+
+
+class Interrupt(Callback):
+    """Sends Ctrl-C to this process in the middle of an epoch."""
+
+    def __init__(self, epoch):
+        self.epoch = epoch
+
+    def on_batch_begin(self, net, **kwargs):
+        if net.history[-1, "epoch"] == self.epoch:
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_every_check_of_scikit_learn_passes():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the checks feed data that are meant to warn
+        results = check_estimator(quick(max_epochs=6, batch_size=128), on_fail=None)
+    assert [r["check_name"] for r in results if r["status"] == "failed"] == []
+
+
+def test_pipeline_grid_search_and_cross_validation(data):
+    pipeline = make_pipeline(StandardScaler(), quick(max_epochs=2))
+    search = GridSearchCV(pipeline, {"metricclassifier__metric": ["f1", mf.mcc]}, cv=2, error_score="raise")
+    assert search.fit(*data).best_score_ > 0.0
+    assert cross_val_score(pipeline, *data, cv=2, scoring=mf.f2.scorer()).min() > 0.0
+
+
+@pytest.mark.parametrize(
+    "settings", [{"metric": mf.f2.subject_to(mf.recall >= 0.5)}, {"module": torch.nn.Linear(6, 1)}]
+)
+def test_a_clone_has_the_same_settings(settings):
+    model = quick(**settings)
+    assert repr(clone(model).get_params()) == repr(model.get_params())
+
+
+def test_a_pickle_predicts_the_same(data):
+    model = quick(metric=mf.precision_at_recall(0.5)).fit(*data)
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copy.decision_function(data[0]), model.decision_function(data[0]))
+    assert copy.metric_ == model.metric_
+
+
+def test_labels_may_be_strings_and_either_may_be_positive(data):
+    X, y = data
+    names = np.array(["stays", "churns"])[y]
+    plain = quick().fit(X, y)
+    named = quick(pos_label="churns").fit(X, names)
+    assert list(named.classes_) == ["churns", "stays"]
+    np.testing.assert_array_equal(named.predict(X) == "churns", plain.predict(X) == 1)
+    np.testing.assert_allclose(named.decision_function(X), -plain.decision_function(X))
+    assert named.score(X, names) == plain.score(X, y) == mf.f1.score(y, plain.predict(X))
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_data_frames_go_in(data, frame):
+    X, y = data
+    table = frame({f"column {i}": X[:, i] for i in range(X.shape[1])})
+    model = quick().fit(table, (pd.Series if frame is pd.DataFrame else pl.Series)(y))
+    assert list(model.feature_names_in_) == [f"column {i}" for i in range(6)]
+    np.testing.assert_array_equal(model.predict(table), quick().fit(X, y).predict(X))
+
+
+def test_the_same_seed_gives_the_same_model_and_leaves_the_generator_alone(data):
+    torch.manual_seed(7)
+    before = torch.get_rng_state()
+    one, other = quick().fit(*data), quick().fit(*data)
+    assert same_weights(one, other)
+    assert not same_weights(one, quick(random_state=1).fit(*data))
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_the_best_epoch_is_kept(data):
+    model = quick(max_epochs=12, patience=3, lr=0.05).fit(*data)
+    values = [epoch["valid_metric"] for epoch in model.history_]
+    assert model.best_epoch_ == 1 + int(np.argmax(values))
+    assert model.n_iter_ in (12, model.best_epoch_ + 3)
+    kept = quick(max_epochs=model.best_epoch_, patience=99, lr=0.05).fit(*data)
+    assert same_weights(model, kept)
+
+
+def test_a_tuned_threshold_is_the_best_cut_of_the_held_out_rows(data):
+    seen = []
+
+    class Watch(Callback):
+        def on_epoch_end(self, net, dataset_valid, **kwargs):
+            labels = np.array([label for _, label in dataset_valid])
+            seen.append((net.forward(dataset_valid).reshape(-1).double().numpy(), labels))
+
+    metric = mf.precision.subject_to(mf.recall >= 0.7)
+    model = quick(metric=metric, threshold="tuned", callbacks=[Watch()]).fit(*data)
+    scores, labels = seen[model.best_epoch_ - 1]
+    cut = best_cut(metric, scores, labels)
+    assert model.threshold_ == pytest.approx(cut.threshold)
+    assert mf.recall.score(labels, scores > model.threshold_) >= 0.7
+    X = data[0]
+    np.testing.assert_array_equal(model.predict(X) == 1, model.decision_function(X) > 0)
+
+
+def test_probabilities_rise_with_the_score_and_agree_with_the_prediction(data):
+    X, _ = data
+    model = quick(threshold="tuned").fit(*data)
+    probabilities = model.predict_proba(X)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    order = np.argsort(model.decision_function(X))
+    assert np.all(np.diff(probabilities[order, 1]) >= 0)
+    np.testing.assert_array_equal(model.classes_[probabilities.argmax(axis=1)], model.predict(X))
+
+
+def test_constraints_can_be_given_in_every_way(data):
+    ways = ["recall >= 0.5", mf.recall >= 0.5, ["recall >= 0.5"], (mf.recall >= 0.5,)]
+    made = {
+        quick(metric="precision", subject_to=way, max_epochs=1, threshold="tuned").fit(*data).metric_
+        for way in ways
+    }
+    assert made == {mf.precision_at_recall(0.5)}
+
+
+def test_constraints_out_of_reach_are_reported(data):
+    impossible = quick(max_epochs=1, subject_to=["precision >= 0.99", "recall >= 0.99"])
+    with pytest.warns(UserWarning, match="the best misses them by"):
+        impossible.fit(*data)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        lambda n: torch.nn.Linear(n, 1),
+        lambda n: torch.nn.Sequential(torch.nn.Linear(n, 1), torch.nn.Flatten(0)),
+    ],
+    ids=["(n, 1)", "(n,)"],
+)
+def test_any_module_with_one_logit_will_do(data, output):
+    assert quick(module=output).fit(*data).predict(data[0]).shape == (300,)
+
+
+def test_a_given_module_is_copied(data):
+    module = torch.nn.Linear(6, 1)
+    before = module.weight.detach().clone()
+    model = quick(module=module).fit(*data)
+    assert torch.equal(module.weight, before)
+    assert not torch.equal(model.net_.module_.weight, before)
+
+
+def test_cross_entropy_is_trained_in_the_same_way(data):
+    model = quick(loss="cross-entropy", threshold="tuned").fit(*data)
+    assert model.score(*data) > 0.3
+
+
+def test_without_held_out_rows_every_epoch_is_run(data):
+    model = quick(validation_fraction=None).fit(*data)
+    assert (model.n_iter_, model.best_epoch_, model.threshold_) == (4, 4, 0.0)
+
+
+def test_an_interrupted_training_keeps_its_best_epoch(data):
+    model = quick(callbacks=[Interrupt(epoch=3)]).fit(*data)
+    assert (model.interrupted_, model.n_iter_) == (True, 2)
+    assert same_weights(model, quick(max_epochs=model.best_epoch_).fit(*data))
+
+
+def test_an_interrupt_before_the_first_epoch_ends_is_passed_on(data):
+    with pytest.raises(KeyboardInterrupt):
+        quick(callbacks=[Interrupt(epoch=1)]).fit(*data)
+
+
+def test_a_training_that_goes_on_ends_as_if_it_had_never_stopped(data, tmp_path):
+    file = tmp_path / "training.pt"
+    settings = {"max_epochs": 6, "patience": 4, "threshold": "tuned"}
+    whole = quick(**settings).fit(*data)
+    assert quick(**settings, checkpoint=file, callbacks=[Interrupt(epoch=4)]).fit(*data).interrupted_
+    continued = quick(**settings, checkpoint=file).fit(*data)
+    assert same_weights(whole, continued)
+    assert continued.threshold_ == whole.threshold_
+    assert len(continued.history_) == len(whole.history_)
+    with pytest.raises(ValueError, match="belongs to other data or settings"):
+        quick(**{**settings, "lr": 0.5}, checkpoint=file).fit(*data)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"loss": "hinge"}, "loss must be"),
+        ({"threshold": 0.5}, "threshold must be"),
+        ({"threshold": "tuned", "validation_fraction": None}, "needs held-out rows"),
+        ({"validation_fraction": 2}, "between 0 and 1"),
+        ({"max_epochs": 0}, "max_epochs must be 1 or more"),
+        ({"metric": "tp / (tp + fp + fn)"}, "is not supported"),
+        ({"pos_label": "yes"}, "is not in the target"),
+        ({"module": lambda n: torch.nn.Linear(n, 3)}, "one logit per row"),
+        ({"checkpoint": "x.pt", "validation_fraction": None}, "a checkpoint needs held-out rows"),
+    ],
+    ids=lambda value: str(value)[:40] if isinstance(value, str) else "",
+)
+def test_mistakes_are_sentences(data, settings, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        quick(**settings).fit(*data)
+
+
+def test_too_few_rows_to_hold_out_are_refused():
+    with pytest.raises(ValueError, match="needs two of each class"):
+        quick().fit([[0.0], [1.0], [2.0]], [0, 0, 1])
