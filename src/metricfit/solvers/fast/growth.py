@@ -5,14 +5,13 @@ equation is restored by enlarging slacks only, so the iterate stays strictly pos
 rounding, feasible.
 """
 
-import numba as nb
 import numpy as np
 
 from .newton import Workspace
-from .state import FASTMATH, MAX_COLUMNS, Columns, Floats, Iterate, Problem
+from .state import MAX_COLUMNS, Columns, Floats, Iterate, Problem, inner
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+@inner
 def central_column(
     value: Floats, count: Floats, size: float, mass: float, mu: float, share: Floats
 ) -> float:
@@ -51,7 +50,7 @@ def central_column(
     return price
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+@inner
 def open_column(
     columns: Columns, index: int, value: Floats, count: Floats, size: float, mass: float, mu: float
 ) -> float:
@@ -72,7 +71,7 @@ def open_column(
     return price
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+@inner
 def dilute(columns: Columns, factor: float) -> None:
     """Scale a player's columns to make room for a new one."""
     for a in range(columns.used[0]):
@@ -84,7 +83,7 @@ def dilute(columns: Columns, factor: float) -> None:
     columns.mass[MAX_COLUMNS + 1] *= factor
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+@inner
 def item_costs(problem: Problem, it: Iterate, column: int, cost: Floats) -> None:
     """What each item costs the adversary in a set of this size, against the current predictor."""
     groups = problem.count.shape[0]
@@ -98,7 +97,7 @@ def item_costs(problem: Problem, it: Iterate, column: int, cost: Floats) -> None
             cost[i] += alpha * it.predictor.inside[a, i]
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+@inner
 def add_adversary(problem: Problem, it: Iterate, column: int, mass: float, mu: float) -> None:
     """Let the adversary play sets of this size too."""
     dilute(it.adversary, 1.0 - mass)
@@ -109,7 +108,7 @@ def add_adversary(problem: Problem, it: Iterate, column: int, mass: float, mu: f
     it.adversary.price[it.adversary.used[0] - 1] = -price
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+@inner
 def split_adversary(problem: Problem, it: Iterate, column: int, mu: float, least: float) -> bool:
     """Let the adversary play sets of this size too, in place of sets a little smaller and larger.
 
@@ -163,7 +162,7 @@ def split_adversary(problem: Problem, it: Iterate, column: int, mu: float, least
     return True
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+@inner
 def item_losses(problem: Problem, it: Iterate, row: int, loss: Floats) -> None:
     """Minus what each item earns the predictor in a set of this size, against the adversary."""
     groups = problem.count.shape[0]
@@ -178,7 +177,7 @@ def item_losses(problem: Problem, it: Iterate, row: int, loss: Floats) -> None:
             loss[i] -= alpha * it.adversary.inside[b, i]
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+@inner
 def add_predictor(problem: Problem, it: Iterate, row: int, mass: float, mu: float) -> None:
     """Let the predictor play all sets of this size, not only the chain's."""
     dilute(it.predictor, 1.0 - mass)
@@ -191,7 +190,7 @@ def add_predictor(problem: Problem, it: Iterate, row: int, mass: float, mu: floa
     it.predictor.price[it.predictor.used[0] - 1] = -price
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+@inner
 def restore(problem: Problem, it: Iterate, w: Workspace, mu: float) -> None:
     """Enlarge slacks until every linear equation holds; ``w`` holds fresh residuals."""
     adversary, predictor = it.adversary, it.predictor
@@ -259,7 +258,7 @@ def restore(problem: Problem, it: Iterate, w: Workspace, mu: float) -> None:
                 predictor.dual_outside[a, i] += spread
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+@inner
 def tidy_columns(columns: Columns, count: Floats, sizes: Floats, total: float) -> None:
     """Remove rounding from the marginals, so that the bounds computed from them are valid."""
     used = columns.used[0]
@@ -287,7 +286,7 @@ def tidy_columns(columns: Columns, count: Floats, sizes: Floats, total: float) -
                 columns.inside[a, i] *= 1.0 - move
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+@inner
 def tidy(problem: Problem, it: Iterate) -> None:
     """Make both players' strategies exact mixtures of sets."""
     adversary, predictor = it.adversary, it.predictor
@@ -306,7 +305,7 @@ def tidy(problem: Problem, it: Iterate) -> None:
     tidy_columns(predictor, problem.count, problem.predictor_sizes, total)
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def copy_strategy(source: Columns, target: Columns) -> None:
     """Copy a player's strategy, without its dual variables."""
     target.used[0] = source.used[0]
@@ -318,7 +317,7 @@ def copy_strategy(source: Columns, target: Columns) -> None:
             target.inside[a, i] = source.inside[a, i]
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+@inner
 def pool(problem: Problem, adversary: Columns, row: int, target: Columns) -> None:
     """Average the adversary over neighbours until the predictor's item gains at ``row`` fall.
 
@@ -362,7 +361,7 @@ def pool(problem: Problem, adversary: Columns, row: int, target: Columns) -> Non
                     target.inside[b, member[y]] = total / weight[x]
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+@inner
 def drop_columns(columns: Columns, gap: float) -> None:
     """Take sizes out of play that no near-optimal strategy uses.
 

@@ -18,13 +18,12 @@ of the whole game, and sizes that improve it join :math:`L` and :math:`F`.
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 
 from .growth import add_adversary, add_predictor, copy_strategy, drop_columns, pool, restore, split_adversary, tidy
 from .newton import Workspace, direction, evaluate, factorise, new_workspace
 from .pricing import chain_value, largest, most_promising, price_adversary, price_predictor
-from .state import FASTMATH, MAX_COLUMNS, Columns, Floats, Ints, Iterate, Problem, new_columns, new_iterate
+from .state import MAX_COLUMNS, Columns, Floats, Ints, Iterate, Problem, inner, kernel, new_columns, new_iterate
 
 
 class Outcome(NamedTuple):
@@ -39,7 +38,7 @@ class Outcome(NamedTuple):
     chain_mass: Floats
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+@inner
 def start(problem: Problem, it: Iterate, opening: Ints) -> tuple[float, float]:
     """A centred first point: a few sizes near the number of positive scores, a uniform chain."""
     groups = problem.count.shape[0]
@@ -90,7 +89,7 @@ def start(problem: Problem, it: Iterate, opening: Ints) -> tuple[float, float]:
     return largest + steepest, mu
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+@inner
 def complementarity(problem: Problem, it: Iterate) -> tuple[float, float]:
     """Sum of all complementary products (the duality gap), and how many there are."""
     total = 0.0
@@ -118,7 +117,7 @@ def complementarity(problem: Problem, it: Iterate) -> tuple[float, float]:
     return total, pairs + 2.0 + groups + 1.0 + it.multiplier.shape[0]
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+@inner
 def aim_columns(
     columns: Columns,
     inside: Floats,
@@ -150,7 +149,7 @@ def aim_columns(
             mass[a] += target - dm * (mass[a] - columns.dual_mass[a] * dm) / columns.mass[a]
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+@inner
 def blocking_columns(
     columns: Columns,
     inside: Floats,
@@ -176,7 +175,7 @@ def blocking_columns(
     return own, dual
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+@inner
 def move_columns(
     columns: Columns,
     count: Floats,
@@ -221,7 +220,7 @@ def move_columns(
     return total
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+@inner
 def scalar_step(
     x: float, z: float, dx: float, rhs: float, own: float, dual: float
 ) -> tuple[float, float]:
@@ -229,7 +228,7 @@ def scalar_step(
     return x + own * dx, z + dual * (rhs - z * dx) / x
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+@inner
 def newton_step(problem: Problem, it: Iterate, w: Workspace, mu: float, pairs: float) -> bool:
     """Mehrotra's predictor-corrector step from fresh residuals and factors; False if it broke down."""
     adversary, predictor = it.adversary, it.predictor
@@ -364,7 +363,7 @@ def newton_step(problem: Problem, it: Iterate, w: Workspace, mu: float, pairs: f
     return True
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+@kernel
 def solve_restricted(
     problem: Problem, opening: Ints, tolerance: float, max_iterations: int, regularisation: float
 ) -> Outcome:
@@ -485,7 +484,7 @@ def solve_restricted(
     )
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+@inner
 def constraint_slack(problem: Problem, it: Iterate, c: int) -> float:
     """By how much the predictor's mixture satisfies constraint c."""
     slack = 0.0

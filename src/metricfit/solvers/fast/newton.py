@@ -22,10 +22,9 @@ Border order: predictor masses (f), adversary prices (q), adversary masses (q + 
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 
-from .state import FASTMATH, MAX_COLUMNS, Floats, Ints, Iterate, Problem
+from .state import MAX_COLUMNS, Floats, Ints, Iterate, Problem, inner
 
 
 class Workspace(NamedTuple):
@@ -39,10 +38,12 @@ class Workspace(NamedTuple):
     predictor_inverse: Floats  # (P, G) 1 / D of the predictor's marginals
     predictor_out: Floats  # (P, G) E of them
     cross: Floats  # (P, A) alpha between the columns of both players
-    inverse: Floats  # (G * q * q,) N_i^-1, packed
+    inverse: Floats  # (A, A, G) N_i^-1, both triangles
+    mixed: Floats  # (P, A, G) E_i^-1 A N_i^-1
+    scratch: Floats  # (A, G)
     kalman_gain: Floats  # (G + 1, A)
     variance: Floats  # (G + 1,)
-    innovation: Floats  # ((G + 1) * m,) L^-1 F, packed
+    innovation: Floats  # (m, G + 1) L^-1 F, transposed
     border: Floats  # (m, m) Schur complement, then its LU factors
     pivot: Ints
     scale: Floats
@@ -66,7 +67,7 @@ class Workspace(NamedTuple):
     comp_multiplier: Floats
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def new_workspace(groups: int, constraints: int) -> Workspace:
     """Uninitialised buffers for a problem with this many groups."""
     columns = MAX_COLUMNS
@@ -81,10 +82,12 @@ def new_workspace(groups: int, constraints: int) -> Workspace:
         np.empty(wide),
         np.empty(wide),
         np.empty((columns, columns)),
-        np.empty(groups * columns * columns),
+        np.empty((columns, columns, groups)),
+        np.empty((columns, columns, groups)),
+        np.empty(wide),
         np.empty((groups + 1, columns)),
         np.empty(groups + 1),
-        np.empty((groups + 1) * border),
+        np.empty((border, groups + 1)),
         np.empty((border, border)),
         np.empty(border, np.int64),
         np.empty(border),
@@ -109,7 +112,7 @@ def new_workspace(groups: int, constraints: int) -> Workspace:
     )
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+@inner
 def evaluate(problem: Problem, it: Iterate, w: Workspace) -> None:
     """Item values of both players and the residuals of every linear equation."""
     adversary, predictor = it.adversary, it.predictor
@@ -234,64 +237,88 @@ def evaluate(problem: Problem, it: Iterate, w: Workspace) -> None:
         w.residual_border[levels + 2 + c] = slack
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
-def invert_item(
-    w: Workspace, i: int, q: int, f: int, inverse: Floats, mixed: Floats, core: Floats
-) -> None:
-    """Invert the block of item i, with D and E the diagonals of its two sets of marginals.
+@inner
+def invert_items(w: Workspace, groups: int, q: int, f: int) -> None:
+    """Invert the block of every item, with D and E the diagonals of its two sets of marginals.
 
-    ``inverse`` is N^-1 for N = D + A' E^-1 A, ``mixed`` is E^-1 A N^-1 and ``core`` is
-    E^-1 A N^-1 A' E^-1. Near the solution D and E both get tiny; everything is therefore derived
-    from the one computed N^-1, so that elimination and back-substitution agree to rounding.
+    ``inverse`` is N^-1 for N = D + A' E^-1 A, and ``mixed`` is E^-1 A N^-1. Near the solution D and E both
+    get tiny; everything is therefore derived from the one computed N^-1, so that elimination and
+    back-substitution agree to rounding. All items are treated in one sweep, which runs along them.
     """
+    n = w.inverse
     for b in range(q):
-        for b2 in range(q):
-            inverse[b, b2] = 0.0
-        inverse[b, b] = w.curvature[b, i]
-    for a in range(f):
-        own = w.predictor_inverse[a, i]
-        for b in range(q):
-            scaled = own * w.cross[a, b]
-            for b2 in range(q):
-                inverse[b, b2] += scaled * w.cross[a, b2]
+        for i in range(groups):
+            n[b, b, i] = w.curvature[b, i]
     if f == 0:
         for b in range(q):
-            inverse[b, b] = 1.0 / inverse[b, b]
-    else:
-        # Gauss-Jordan without pivoting: N is symmetric positive definite.
-        for k in range(q):
-            pivot = 1.0 / inverse[k, k]
-            inverse[k, k] = 1.0
-            for b2 in range(q):
-                inverse[k, b2] *= pivot
-            for b in range(q):
-                if b != k:
-                    factor = inverse[b, k]
-                    inverse[b, k] = 0.0
-                    for b2 in range(q):
-                        inverse[b, b2] -= factor * inverse[k, b2]
-    for a in range(f):
-        own = w.predictor_inverse[a, i]
-        for b in range(q):
-            mixed[a, b] = 0.0
-        for b2 in range(q):
-            scaled = own * w.cross[a, b2]
-            for b in range(q):
-                mixed[a, b] += scaled * inverse[b2, b]
-        for a2 in range(f):
-            value = 0.0
-            for b in range(q):
-                value += mixed[a, b] * w.cross[a2, b]
-            core[a, a2] = value * w.predictor_inverse[a2, i]
-    start = i * q * q
+            for i in range(groups):
+                n[b, b, i] = 1.0 / n[b, b, i]
+        return
     for b in range(q):
-        for b2 in range(q):
-            w.inverse[start + b * q + b2] = inverse[b, b2]
+        for b2 in range(b + 1):
+            if b2 < b:
+                for i in range(groups):
+                    n[b, b2, i] = 0.0
+            for a in range(f):
+                weight = w.cross[a, b] * w.cross[a, b2]
+                for i in range(groups):
+                    n[b, b2, i] += weight * w.predictor_inverse[a, i]
+    # The symmetric sweep operator on the lower triangle; N is positive definite, so no pivoting.
+    column = w.scratch
+    for k in range(q):
+        for b in range(q):
+            for i in range(groups):
+                column[b, i] = n[b, k, i] if b > k else n[k, b, i]
+        for i in range(groups):
+            n[k, k, i] = 1.0 / n[k, k, i]
+        for b in range(q):
+            if b == k:
+                continue
+            for b2 in range(b + 1):
+                if b2 != k:
+                    for i in range(groups):
+                        n[b, b2, i] -= column[b, i] * column[b2, i] * n[k, k, i]
+        for b in range(q):
+            if b > k:
+                for i in range(groups):
+                    n[b, k, i] = column[b, i] * n[k, k, i]
+            elif b < k:
+                for i in range(groups):
+                    n[k, b, i] = column[b, i] * n[k, k, i]
+        for i in range(groups):
+            n[k, k, i] = -n[k, k, i]
+    for b in range(q):
+        for b2 in range(b + 1):
+            for i in range(groups):
+                n[b, b2, i] = -n[b, b2, i]
+            if b2 < b:
+                for i in range(groups):
+                    n[b2, b, i] = n[b, b2, i]
+    for a in range(f):
+        for b in range(q):
+            mixed = w.mixed[a, b]
+            for i in range(groups):
+                mixed[i] = 0.0
+            for b2 in range(q):
+                alpha = w.cross[a, b2]
+                for i in range(groups):
+                    mixed[i] += alpha * n[b2, b, i]
+            for i in range(groups):
+                mixed[i] *= w.predictor_inverse[a, i]
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
-def factorise(problem: Problem, it: Iterate, w: Workspace, regularisation: float) -> None:
-    """Eliminate items, then the chain (Kalman filter), and factorise the border."""
+@inner
+def weighted_sum(x: Floats, y: Floats, z: Floats) -> float:
+    """Sum of products of three vectors."""
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += x[i] * y[i] * z[i]
+    return total
+
+
+@inner
+def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
+    """The border of the Newton system once the items' marginals are gone; upper triangle."""
     adversary, predictor = it.adversary, it.predictor
     q, f = adversary.used[0], predictor.used[0]
     groups = problem.count.shape[0]
@@ -301,21 +328,29 @@ def factorise(problem: Problem, it: Iterate, w: Workspace, regularisation: float
     first_multiplier = levels + 2
     m = first_multiplier + constraints
     border = w.border
-    for b in range(m):
-        for b2 in range(m):
-            border[b, b2] = 0.0
-
+    for x in range(m):
+        for x2 in range(m):
+            border[x, x2] = 0.0
+    weighted = w.scratch[0]
     for b in range(q):
+        out = w.curvature_out[b]
+        low, high = (0, q) if f > 0 else (b, b + 1)  # N is diagonal without predictor columns
+        for b2 in range(low, high):
+            nn, ns, ss = 0.0, 0.0, 0.0
+            for i in range(groups):
+                value = problem.count[i] * w.inverse[b, b2, i]
+                nn += value
+                value *= w.curvature_out[b2, i]
+                ns += value
+                ss += out[i] * value
+            border[prices + b, prices + b2] = -nn
+            border[prices + b, masses + b2] = ns
+            border[masses + b, masses + b2] = -ss
         outside = 0.0
         for i in range(groups):
-            out = adversary.dual_outside[b, i] / adversary.outside[b, i]
-            w.curvature_out[b, i] = out
-            w.curvature[b, i] = (
-                adversary.dual_inside[b, i] / adversary.inside[b, i] + out + regularisation
-            )
-            outside += problem.count[i] * out
-        border[masses + b, masses + b] = outside + adversary.dual_mass[b] / adversary.mass[b]
-        border[prices + b, masses + b] = -problem.adversary_sizes[adversary.index[b]]
+            outside += problem.count[i] * out[i]
+        border[masses + b, masses + b] += outside + adversary.dual_mass[b] / adversary.mass[b]
+        border[prices + b, masses + b] -= problem.adversary_sizes[adversary.index[b]]
         border[masses + b, levels] = 1.0
     for b in range(2):
         end = MAX_COLUMNS + b
@@ -323,101 +358,109 @@ def factorise(problem: Problem, it: Iterate, w: Workspace, regularisation: float
         border[masses + q + b, levels] = 1.0
     for a in range(f):
         row = predictor.index[a]
-        mass_mass, mass_price, price_price = 0.0, 0.0, 0.0
-        mass_bonus, price_bonus = 0.0, 0.0
-        for i in range(groups):
-            count = problem.count[i]
-            out = predictor.dual_outside[a, i] / predictor.outside[a, i]
-            own = 1.0 / (predictor.dual_inside[a, i] / predictor.inside[a, i] + out + regularisation)
-            w.predictor_out[a, i] = out
-            w.predictor_inverse[a, i] = own
-            mass_mass += count * (out - out * out * own)
-            mass_price += count * out * own
-            price_price += count * own
-            mass_bonus += count * problem.positive[i] * out * own
-            price_bonus += count * problem.positive[i] * own
-        border[a, a] = -mass_mass - predictor.dual_mass[a] / predictor.mass[a]
-        border[a, prices_p + a] = problem.predictor_sizes[row] - mass_price
-        border[prices_p + a, prices_p + a] = price_price
+        out = w.predictor_out[a]
         for b in range(q):
-            border[a, masses + b] = problem.beta[row, adversary.index[b]]
+            mixed = w.mixed[a, b]
+            np_, ns, op, os = 0.0, 0.0, 0.0, 0.0
+            for i in range(groups):
+                value = problem.count[i] * mixed[i]
+                scaled = value * w.curvature_out[b, i]
+                np_ += value
+                ns += scaled
+                op += out[i] * value
+                os += out[i] * scaled
+            border[prices + b, prices_p + a] = np_
+            border[masses + b, prices_p + a] = -ns
+            border[a, prices + b] = -op
+            border[a, masses + b] = os + problem.beta[row, adversary.index[b]]
         border[a, masses + q] = problem.beta[row, 0]
         border[a, masses + q + 1] = problem.beta[row, last]
         border[a, levels + 1] = -1.0
+        for a2 in range(f):
+            # (E^-1 - E^-1 A N^-1 A' E^-1) between two predictor columns, for every item.
+            for i in range(groups):
+                weighted[i] = 0.0
+            for b in range(q):
+                alpha = w.cross[a2, b]
+                for i in range(groups):
+                    weighted[i] -= alpha * w.mixed[a, b, i]
+            if a2 == a:
+                for i in range(groups):
+                    weighted[i] += 1.0
+            pp, po, oo, hits, hits_out = 0.0, 0.0, 0.0, 0.0, 0.0
+            for i in range(groups):
+                value = problem.count[i] * weighted[i] * w.predictor_inverse[a2, i]
+                pp += value
+                po += out[i] * value
+                oo += out[i] * value * w.predictor_out[a2, i]
+                hits += problem.positive[i] * value
+                hits_out += problem.positive[i] * out[i] * value
+            border[prices_p + a, prices_p + a2] = pp
+            border[a, prices_p + a2] = -po
+            border[a, a2] = oo
+            for c in range(constraints):
+                gain = problem.gain[c, predictor.index[a2]]
+                border[a, first_multiplier + c] += gain * hits_out
+                border[prices_p + a, first_multiplier + c] -= gain * hits
+                for c2 in range(constraints):
+                    border[first_multiplier + c, first_multiplier + c2] += (
+                        gain * problem.gain[c2, row] * hits
+                    )
+        outside = 0.0
+        for i in range(groups):
+            outside += problem.count[i] * out[i]
+        border[a, a] -= outside + predictor.dual_mass[a] / predictor.mass[a]
+        border[a, prices_p + a] += problem.predictor_sizes[row]
         for c in range(constraints):
+            border[a, first_multiplier + c] += problem.offset[c, row]
             gain = problem.gain[c, row]
-            border[a, first_multiplier + c] = problem.offset[c, row] + gain * mass_bonus
-            border[prices_p + a, first_multiplier + c] = -gain * price_bonus
-            for c2 in range(c, constraints):
-                border[first_multiplier + c, first_multiplier + c2] += (
-                    gain * problem.gain[c2, row] * price_bonus
-                )
+            for b in range(q):
+                hits = weighted_sum(problem.count, problem.positive, w.mixed[a, b])
+                border[prices + b, first_multiplier + c] -= gain * hits
+                hits = 0.0
+                for i in range(groups):
+                    hits += problem.count[i] * problem.positive[i] * w.mixed[a, b, i] * w.curvature_out[b, i]
+                border[masses + b, first_multiplier + c] += gain * hits
     for c in range(constraints):
-        border[first_multiplier + c, first_multiplier + c] += (
-            it.multiplier_slack[c] / it.multiplier[c]
-        )
+        x = first_multiplier + c
+        border[x, x] += it.multiplier_slack[c] / it.multiplier[c]
 
-    inverse = np.empty((q, q))
-    mixed = np.empty((f, q))
-    core = np.empty((f, f))
+
+@inner
+def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
+    """Eliminate the chain by a Kalman filter and complete the border's Schur complement."""
+    adversary, predictor = it.adversary, it.predictor
+    q, f = adversary.used[0], predictor.used[0]
+    groups = problem.count.shape[0]
+    last = problem.adversary_sizes.shape[0] - 1
+    constraints = it.multiplier.shape[0]
+    prices, masses, prices_p, levels = f, f + q, f + 2 * q + 2, 2 * f + 2 * q + 2
+    first_multiplier = levels + 2
+    m = first_multiplier + constraints
     cov = np.zeros((q, q))  # posterior covariance of the random walk
     state = np.zeros((q, m))  # its filtered mean for each border unknown, plus the items' own share
+    e = np.empty(m)
+    product = np.empty(q)
     for j in range(groups + 1):
         if j > 0:
             i = j - 1
             count = problem.count[i]
-            invert_item(w, i, q, f, inverse, mixed, core)
             for b in range(q):
-                out = w.curvature_out[b, i]
-                low, high = (0, q) if f > 0 else (b, b + 1)  # diagonal without predictor columns
+                low, high = (0, q) if f > 0 else (b, b + 1)
                 for b2 in range(low, high):
-                    value = count * inverse[b, b2]
-                    scaled = value * w.curvature_out[b2, i]
+                    value = count * w.inverse[b, b2, i]
                     cov[b, b2] += value
                     state[b, prices + b2] += value
-                    state[b, masses + b2] -= scaled
-                    border[prices + b, prices + b2] -= value
-                    border[prices + b, masses + b2] += scaled
-                    border[masses + b, masses + b2] -= out * scaled
-            for a in range(f):
-                out = w.predictor_out[a, i]
-                for b in range(q):
-                    value = count * mixed[a, b]
-                    scaled = value * w.curvature_out[b, i]
-                    state[b, a] += out * value
+                    state[b, masses + b2] -= value * w.curvature_out[b2, i]
+                for a in range(f):
+                    value = count * w.mixed[a, b, i]
+                    state[b, a] += w.predictor_out[a, i] * value
                     state[b, prices_p + a] -= value
-                    border[a, prices + b] -= out * value
-                    border[a, masses + b] += out * scaled
-                    border[prices + b, prices_p + a] += value
-                    border[masses + b, prices_p + a] -= scaled
-                for a2 in range(f):
-                    value = count * core[a, a2]
-                    scaled = value * w.predictor_out[a2, i]
-                    border[a, a2] -= out * scaled
-                    border[a, prices_p + a2] += out * value
-                    border[prices_p + a, prices_p + a2] -= value
-            if problem.positive[i] != 0.0:
-                for c in range(constraints):
-                    x = first_multiplier + c
-                    for a in range(f):
-                        gain = count * problem.gain[c, predictor.index[a]]
-                        for b in range(q):
-                            value = gain * mixed[a, b]
-                            state[b, x] += value
-                            border[prices + b, x] -= value
-                            border[masses + b, x] += value * w.curvature_out[b, i]
-                        for a2 in range(f):
-                            value = gain * core[a, a2]
-                            border[a2, x] -= value * w.predictor_out[a2, i]
-                            border[prices_p + a2, x] += value
-                            for c2 in range(c, constraints):
-                                border[x, first_multiplier + c2] -= (
-                                    value * problem.gain[c2, predictor.index[a2]]
-                                )
-
+                    for c in range(constraints):
+                        state[b, first_multiplier + c] += (
+                            problem.positive[i] * problem.gain[c, predictor.index[a]] * value
+                        )
         row = problem.chain[j]
-        start = j * m
-        e = w.innovation[start : start + m]
         for x in range(m):
             e[x] = 0.0
         for b in range(q):
@@ -427,41 +470,62 @@ def factorise(problem: Problem, it: Iterate, w: Workspace, regularisation: float
         e[levels + 1] = -1.0
         for c in range(constraints):
             e[first_multiplier + c] = problem.chain_gain[c, j]
-        noise = it.chain_slack[j] / it.chain_mass[j]
         variance = 0.0
         if j > 0:
             for b in range(q):
                 alpha = w.chain_alpha[j, b]
-                for x in range(m):
-                    e[x] -= alpha * state[b, x]
                 value = 0.0
                 for b2 in range(q):
                     value += cov[b, b2] * w.chain_alpha[j, b2]
-                w.kalman_gain[j, b] = value
+                product[b] = value
                 variance += alpha * value
-        variance = max(variance, 0.0) + noise
-        w.variance[j] = variance
-        precision = 1.0 / variance
-        if j > 0:
-            for b in range(q):
-                gain = w.kalman_gain[j, b] * precision
-                for b2 in range(q):
-                    cov[b, b2] -= gain * w.kalman_gain[j, b2]
                 for x in range(m):
-                    state[b, x] += gain * e[x]
-            for b in range(q):
-                w.kalman_gain[j, b] *= precision
+                    e[x] -= alpha * state[b, x]
+        variance = max(variance, 0.0) + it.chain_slack[j] / it.chain_mass[j]
+        w.variance[j] = variance
+        for b in range(q):
+            gain = product[b] / variance if j > 0 else 0.0
+            w.kalman_gain[j, b] = gain
+            for b2 in range(q):
+                cov[b, b2] -= gain * product[b2]
+            for x in range(m):
+                state[b, x] += gain * e[x]
         for x in range(m):
-            scaled = e[x] * precision
-            for x2 in range(x, m):
-                border[x, x2] += scaled * e[x2]
+            w.innovation[x, j] = e[x]
     for x in range(m):
-        for x2 in range(x):
-            border[x, x2] = border[x2, x]
-    lu_factorise(border, m, w.pivot, w.scale)
+        for x2 in range(x, m):
+            total = 0.0
+            for j in range(groups + 1):
+                total += w.innovation[x, j] * w.innovation[x2, j] / w.variance[j]
+            w.border[x, x2] += total
+            w.border[x2, x] = w.border[x, x2]
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+@inner
+def factorise(problem: Problem, it: Iterate, w: Workspace, regularisation: float) -> None:
+    """Eliminate the items, then the chain, and factorise what remains."""
+    adversary, predictor = it.adversary, it.predictor
+    q, f = adversary.used[0], predictor.used[0]
+    groups = problem.count.shape[0]
+    for b in range(q):
+        for i in range(groups):
+            out = adversary.dual_outside[b, i] / adversary.outside[b, i]
+            w.curvature_out[b, i] = out
+            w.curvature[b, i] = adversary.dual_inside[b, i] / adversary.inside[b, i] + out + regularisation
+    for a in range(f):
+        for i in range(groups):
+            out = predictor.dual_outside[a, i] / predictor.outside[a, i]
+            w.predictor_out[a, i] = out
+            w.predictor_inverse[a, i] = 1.0 / (
+                predictor.dual_inside[a, i] / predictor.inside[a, i] + out + regularisation
+            )
+    invert_items(w, groups, q, f)
+    eliminate_items(problem, it, w)
+    filter_chain(problem, it, w)
+    lu_factorise(w.border, 2 * f + 2 * q + 4 + it.multiplier.shape[0], w.pivot, w.scale)
+
+
+@inner
 def lu_factorise(matrix: Floats, m: int, pivot: Ints, scale: Floats) -> None:
     """LU with partial pivoting after symmetric equilibration; the border is indefinite."""
     for x in range(m):
@@ -497,7 +561,7 @@ def lu_factorise(matrix: Floats, m: int, pivot: Ints, scale: Floats) -> None:
                     matrix[x, x2] -= factor * matrix[k, x2]
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+@inner
 def lu_solve(matrix: Floats, m: int, pivot: Ints, scale: Floats, x: Floats) -> None:
     """Solve in place with the factors of :func:`lu_factorise`."""
     for k in range(m):
@@ -520,7 +584,7 @@ def lu_solve(matrix: Floats, m: int, pivot: Ints, scale: Floats, x: Floats) -> N
         x[k] *= scale[k]
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+@inner
 def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
     """Solve for the step that removes the residuals and meets the complementarity targets."""
     adversary, predictor = it.adversary, it.predictor
@@ -569,91 +633,104 @@ def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
     for c in range(constraints):
         step[first_multiplier + c] += w.comp_multiplier[c] / it.multiplier[c]
 
-    # Forward: filter the chain's right-hand side, collecting the border's as we go.
+    # What the items alone would do, times their number.
+    own = w.step_inside
+    for b in range(q):
+        for i in range(groups):
+            own[b, i] = 0.0
+        low, high = (0, q) if f > 0 else (b, b + 1)
+        for b2 in range(low, high):
+            for i in range(groups):
+                own[b, i] += w.inverse[b, b2, i] * w.rhs_item[b2, i]
+        plain, out = 0.0, 0.0
+        for i in range(groups):
+            own[b, i] *= problem.count[i]
+            plain += own[b, i]
+            out += w.curvature_out[b, i] * own[b, i]
+        step[prices + b] -= plain
+        step[masses + b] += out
+    along = w.scratch[0]
+    for a in range(f):
+        for i in range(groups):
+            along[i] = 0.0
+        for b in range(q):
+            alpha = w.cross[a, b]
+            for i in range(groups):
+                along[i] += alpha * own[b, i]
+        plain, out, hits = 0.0, 0.0, 0.0
+        for i in range(groups):
+            value = along[i] * w.predictor_inverse[a, i]
+            plain += value
+            out += w.predictor_out[a, i] * value
+            hits += problem.positive[i] * value
+        step[a] -= out
+        step[prices_p + a] += plain
+        for c in range(constraints):
+            step[first_multiplier + c] -= problem.gain[c, predictor.index[a]] * hits
+
+    # Forward: filter the chain's right-hand side.
     state = np.zeros(q)
-    y = np.empty(q)
     for j in range(groups + 1):
-        if j > 0:
-            i = j - 1
-            count = problem.count[i]
-            start = i * q * q
-            for b in range(q):
-                value = 0.0
-                for b2 in range(q):
-                    value += w.inverse[start + b * q + b2] * w.rhs_item[b2, i]
-                y[b] = count * value
-                state[b] -= y[b]
-                step[prices + b] -= y[b]
-                step[masses + b] += w.curvature_out[b, i] * y[b]
-            for a in range(f):
-                value = 0.0
-                for b in range(q):
-                    value += w.cross[a, b] * y[b]
-                value *= w.predictor_inverse[a, i]
-                step[a] -= w.predictor_out[a, i] * value
-                step[prices_p + a] += value
-                for c in range(constraints):
-                    step[first_multiplier + c] -= (
-                        problem.gain[c, predictor.index[a]] * problem.positive[i] * value
-                    )
         value = w.residual_chain[j] + w.comp_chain[j] / it.chain_mass[j]
         if j > 0:
             for b in range(q):
+                state[b] -= own[b, j - 1]
                 value -= w.chain_alpha[j, b] * state[b]
             for b in range(q):
                 state[b] += w.kalman_gain[j, b] * value
-        value /= w.variance[j]
-        w.step_chain[j] = value
-        start = j * m
-        for x in range(m):
-            step[x] -= w.innovation[start + x] * value
+        w.step_chain[j] = value / w.variance[j]
+    for x in range(m):
+        total = 0.0
+        for j in range(groups + 1):
+            total += w.innovation[x, j] * w.step_chain[j]
+        step[x] -= total
 
     lu_solve(w.border, m, w.pivot, w.scale, step)
 
-    # Backward: the chain, and with its running sum the items.
+    # Backward: the chain, and with its running sum what the items have to answer.
+    answer = w.rhs_item
+    for x in range(m):
+        value = step[x]
+        for j in range(groups + 1):
+            w.step_chain[j] += w.innovation[x, j] * value / w.variance[j]
     for b in range(q):
         state[b] = 0.0
     for j in range(groups, -1, -1):
-        start = j * m
-        value = 0.0
-        for x in range(m):
-            value += w.innovation[start + x] * step[x]
-        value = w.step_chain[j] + value / w.variance[j]
-        if j > 0:
-            for b in range(q):
-                value -= w.kalman_gain[j, b] * state[b]
-            for b in range(q):
-                state[b] += w.chain_alpha[j, b] * value
+        value = w.step_chain[j]
+        for b in range(q):
+            value -= w.kalman_gain[j, b] * state[b]
         w.step_chain[j] = value
         if j > 0:
-            i = j - 1
             for b in range(q):
-                y[b] = (
-                    w.rhs_item[b, i]
-                    - state[b]
-                    - step[prices + b]
-                    + w.curvature_out[b, i] * step[masses + b]
-                )
-            for a in range(f):
-                value = w.predictor_out[a, i] * step[a] - step[prices_p + a]
-                for c in range(constraints):
-                    value += (
-                        problem.gain[c, predictor.index[a]]
-                        * problem.positive[i]
-                        * step[first_multiplier + c]
-                    )
-                w.step_predictor[a, i] = value - w.rhs_predictor[a, i]
-                value *= w.predictor_inverse[a, i]
-                for b in range(q):
-                    y[b] -= w.cross[a, b] * value
-            start = i * q * q
-            for b in range(q):
-                value = 0.0
-                for b2 in range(q):
-                    value += w.inverse[start + b * q + b2] * y[b2]
-                w.step_inside[b, i] = value
-            for a in range(f):
-                value = w.step_predictor[a, i]
-                for b in range(q):
-                    value += w.cross[a, b] * w.step_inside[b, i]
-                w.step_predictor[a, i] = value * w.predictor_inverse[a, i]
+                state[b] += w.chain_alpha[j, b] * value
+                answer[b, j - 1] -= state[b]
+    for b in range(q):
+        price, mass = step[prices + b], step[masses + b]
+        for i in range(groups):
+            answer[b, i] += w.curvature_out[b, i] * mass - price
+    for a in range(f):
+        mass, price, bonus = step[a], step[prices_p + a], 0.0
+        for c in range(constraints):
+            bonus += problem.gain[c, predictor.index[a]] * step[first_multiplier + c]
+        for i in range(groups):
+            value = w.predictor_out[a, i] * mass - price + problem.positive[i] * bonus
+            w.step_predictor[a, i] = value - w.rhs_predictor[a, i]
+            along[i] = value * w.predictor_inverse[a, i]
+        for b in range(q):
+            alpha = w.cross[a, b]
+            for i in range(groups):
+                answer[b, i] -= alpha * along[i]
+    for b in range(q):
+        for i in range(groups):
+            w.step_inside[b, i] = 0.0
+        low, high = (0, q) if f > 0 else (b, b + 1)
+        for b2 in range(low, high):
+            for i in range(groups):
+                w.step_inside[b, i] += w.inverse[b, b2, i] * answer[b2, i]
+    for a in range(f):
+        for b in range(q):
+            alpha = w.cross[a, b]
+            for i in range(groups):
+                w.step_predictor[a, i] += alpha * w.step_inside[b, i]
+        for i in range(groups):
+            w.step_predictor[a, i] *= w.predictor_inverse[a, i]

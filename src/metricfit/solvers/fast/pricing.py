@@ -3,13 +3,12 @@
 They bound the value of the restricted game from both sides and say which sizes to add.
 """
 
-import numba as nb
 import numpy as np
 
-from .state import FASTMATH, MAX_COLUMNS, Columns, Flags, Floats, Ints, Iterate, Problem
+from .state import MAX_COLUMNS, Columns, Flags, Floats, Ints, Iterate, Problem, inner
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+@inner
 def smallest_sum(value: Floats, count: Floats, order: Ints, size: float) -> float:
     """Least total of ``size`` items, where group g offers ``count[g]`` items of ``value[g]``.
 
@@ -46,7 +45,7 @@ def smallest_sum(value: Floats, count: Floats, order: Ints, size: float) -> floa
     return total
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+@inner
 def price_adversary(problem: Problem, it: Iterate, stride: int, value: Floats) -> None:
     """``value[l]``: payoff if the adversary answers the predictor with its best set of size l.
 
@@ -84,7 +83,7 @@ def price_adversary(problem: Problem, it: Iterate, stride: int, value: Floats) -
         value[l] = total
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+@inner
 def price_predictor(
     problem: Problem,
     adversary: Columns,
@@ -133,7 +132,7 @@ def price_predictor(
         value[row] = total
 
 
-@nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")
+@inner
 def chain_value(problem: Problem, adversary: Columns, multiplier: Floats) -> float:
     """The best payoff among the sets of the chain, against the current adversary."""
     q = adversary.used[0]
@@ -163,7 +162,7 @@ def chain_value(problem: Problem, adversary: Columns, multiplier: Floats) -> flo
     return best - cost
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def largest(value: Floats) -> int:
     """Index of the largest entry."""
     best = 0
@@ -173,7 +172,7 @@ def largest(value: Floats) -> int:
     return best
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def most_promising(value: Floats, member: Flags, threshold: float, radius: int) -> int:
     """Index of the largest value above the threshold among sizes not in play, or -1.
 

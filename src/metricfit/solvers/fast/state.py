@@ -1,6 +1,7 @@
 """What the interior point method works on: the restricted game and the current iterate."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numba as nb
 import numpy as np
@@ -16,6 +17,28 @@ MAX_COLUMNS = 32
 #: ``reassoc`` and friends let LLVM vectorise the sums; ``nnan`` and ``ninf`` stay off because the
 #: loop recognises a broken step by its NaN.
 FASTMATH = {"nsz", "arcp", "contract", "reassoc"}
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def kernel(function: Function) -> Function:
+    """Compile a function that Python calls."""
+    compiled = nb.njit(cache=True, nogil=True, fastmath=FASTMATH, error_model="numpy")(function)
+    return cast(Function, compiled)
+
+
+def inner(function: Function) -> Function:
+    """Compile a function that only other compiled functions call.
+
+    It is linked into each caller and kept in that one's cache on disk, so it needs no cache of its own, nor
+    the wrappers that would make it callable from Python: those unpack dozens of arrays and take longer to
+    compile than the function itself.
+    """
+    compiled = nb.njit(
+        nogil=True, fastmath=FASTMATH, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True
+    )(function)
+    return cast(Function, compiled)
 
 
 class Problem(NamedTuple):
@@ -72,7 +95,7 @@ class Iterate(NamedTuple):
     level: Floats  # (2,) multiplier of sum of adversary masses = 1, and the value of the game
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def new_columns(groups: int, sizes: int) -> Columns:
     """Empty columns for one player."""
     shape = (MAX_COLUMNS, groups)
@@ -90,7 +113,7 @@ def new_columns(groups: int, sizes: int) -> Columns:
     )
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def new_iterate(problem: Problem) -> Iterate:
     """An iterate with nothing in play."""
     groups = problem.count.shape[0]
