@@ -1,0 +1,5 @@
+"""The command line, ``metricfit``."""
+
+from metricfit.cli.app import main
+
+__all__ = ["main"]

@@ -1,0 +1,225 @@
+"""The commands and their options."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import metricfit as mf
+
+__all__ = ["app", "main"]
+
+GUIDE = """Train a classifier for the metric it will be judged by.
+
+**See it work**, on data that come with it:
+
+    metricfit demo --metric f2
+
+**Train** on a table, CSV or Parquet. Columns are encoded, gaps filled, a quarter of the rows are kept for
+the test:
+
+    metricfit fit customers.csv --target churn --metric f2 --out run
+
+**Demand something** of the prediction, as often as you like:
+
+    metricfit fit customers.csv --target churn --metric precision --subject-to "recall >= 0.8" --out run
+
+**Read** run/report.html, and **predict** for new rows:
+
+    metricfit predict run new.csv --out predictions.csv
+
+A metric is a name (f1, f2, mcc, kappa, precision, ...), a member of a family (fbeta(0.5)), or a formula over
+tp fp fn tn pp pn ap an all, such as `"2*tp / (2*tp + fp + fn)"`.
+
+Exit codes: 0 done, 2 something to put right (a sentence says what), 130 stopped by Ctrl-C.
+"""
+
+app = typer.Typer(
+    help=GUIDE,
+    rich_markup_mode="markdown",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class Threshold(StrEnum):
+    """Where to decide."""
+
+    zero = "zero"
+    tuned = "tuned"
+
+
+class Unknown(StrEnum):
+    """What to do with values that were not in the training table."""
+
+    error = "error"
+    ignore = "ignore"
+
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables, for machines.")]
+MetricText = Annotated[str, typer.Option("--metric", "-m", help="A name or a formula.")]
+SubjectTo = Annotated[
+    list[str] | None,
+    typer.Option("--subject-to", "-s", help='A constraint such as "recall >= 0.8"; repeatable.'),
+]
+Seed = Annotated[int, typer.Option(min=0, max=2**31 - 2, help="Decides on splits, first weights and order.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what an earlier run has written.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"metricfit {mf.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def guide(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Take the options that stand before any command."""
+
+
+guide.__doc__ = GUIDE
+
+
+# The commands import what they need themselves: help and completion should not wait for PyTorch.
+
+
+@app.command()
+def demo(
+    metric: MetricText = "f1",
+    subject_to: SubjectTo = None,
+    report: Annotated[Path, typer.Option(help="Where to write the report.")] = Path("metricfit-demo.html"),
+    epochs: Annotated[int, typer.Option(min=1, help="Passes over the data, at most.")] = 60,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Compare three ways of training on data that ship with scikit-learn.
+
+    Cross-entropy, cross-entropy with a threshold that is tuned afterwards, and training for the metric
+    itself, on two tasks with few positives. It takes a minute or two and writes a report.
+    """
+    from metricfit.cli.terminal import answering
+
+    with answering(as_json=as_json):
+        from metricfit.cli.demo import compare_demo_data
+        from metricfit.cli.fitting import read_metric
+        from metricfit.cli.folders import write_whole
+        from metricfit.cli.terminal import Screen
+        from metricfit.report import render
+
+        screen = Screen(quiet=as_json)
+        wanted = read_metric(metric, tuple(subject_to or ()))
+        comparisons = []
+        for comparison in compare_demo_data(wanted, screen, epochs=epochs, seed=seed):
+            screen.show(comparison)
+            comparisons.append(comparison)
+        command = f"metricfit demo --metric {metric!r} --epochs {epochs} --seed {seed}"
+        command += "".join(f" --subject-to {text!r}" for text in subject_to or ())
+        write_whole(report, render(comparisons, command=command, title=f"Trained for {wanted.name}"))
+        if as_json:
+            typer.echo(json.dumps([comparison.summary() for comparison in comparisons], ensure_ascii=False))
+        screen.say(f"The report is in {report}.")
+
+
+@app.command()
+def fit(
+    table: Annotated[Path, typer.Argument(help="The table: .csv, .tsv or .parquet.")],
+    target: Annotated[str, typer.Option("--target", "-t", help="The column to predict; it has two values.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")],
+    metric: MetricText = "f1",
+    subject_to: SubjectTo = None,
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            help="The value that counts as positive. [default: 1, true or yes; otherwise the rarer one]"
+        ),
+    ] = None,
+    threshold: Annotated[
+        Threshold, typer.Option(help="Decide at 0, or where it is best on held-out rows.")
+    ] = Threshold.zero,
+    epochs: Annotated[int, typer.Option(min=1, help="Passes over the data, at most.")] = 100,
+    test_fraction: Annotated[
+        float, typer.Option(min=0.01, max=0.9, help="The part of the rows that is kept for the test.")
+    ] = 0.25,
+    seed: Seed = 0,
+    device: Annotated[str, typer.Option(help="Where to train, such as cuda.")] = "cpu",
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Train on a table, compare with cross-entropy, and write the model and a report.
+
+    The folder gets the model, metrics.json and report.html. Ctrl-C ends the training and keeps the best model
+    so far; the same command with --resume goes on from there.
+    """
+    from metricfit.cli.terminal import INTERRUPTED, answering
+
+    with answering(as_json=as_json):
+        from metricfit.cli.fitting import FitOptions, fit_table
+        from metricfit.cli.terminal import Screen
+
+        options = FitOptions(
+            table=table,
+            target=target,
+            metric=metric,
+            subject_to=tuple(subject_to or ()),
+            out=out,
+            positive=positive,
+            threshold=threshold.value,
+            epochs=epochs,
+            test_fraction=test_fraction,
+            seed=seed,
+            device=device,
+            resume=resume,
+            overwrite=overwrite,
+        )
+        screen = Screen(quiet=as_json)
+        comparison, interrupted = fit_table(options, screen)
+        screen.show(comparison)
+        screen.say(f"The model is in {out}, the report in {out / 'report.html'}.")
+        if as_json:
+            typer.echo(json.dumps({**comparison.summary(), "out": str(out)}, ensure_ascii=False))
+        if interrupted:
+            raise typer.Exit(INTERRUPTED)
+
+
+@app.command()
+def predict(
+    run: Annotated[Path, typer.Argument(help="The folder that `metricfit fit` has written.")],
+    table: Annotated[Path, typer.Argument(help="The rows to predict: .csv, .tsv or .parquet.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")] = Path("predictions.csv"),
+    unknown: Annotated[
+        Unknown, typer.Option(help="Values of categories that were not in the training table.")
+    ] = Unknown.error,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Predict the rows of a table with a trained model.
+
+    Writes a label and a score for every row, in the order of the table. The score is above 0 where the
+    positive label is predicted, and the larger the surer; it is no probability.
+    """
+    from metricfit.cli.terminal import answering
+
+    with answering(as_json=as_json):
+        from metricfit.cli.predicting import predict_table
+
+        found = predict_table(run, table, out, ignore_unknown=unknown is Unknown.ignore, overwrite=overwrite)
+        if as_json:
+            typer.echo(json.dumps(found, ensure_ascii=False))
+        else:
+            counts = ", ".join(f"{label}: {count}" for label, count in found["predicted"].items())
+            typer.echo(f"{found['rows']} rows are in {out} ({counts}).")
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

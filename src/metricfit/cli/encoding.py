@@ -1,0 +1,119 @@
+"""From columns to features: numbers scaled, gaps filled, text and dates encoded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from skrub import StringEncoder, TableVectorizer
+
+from metricfit.cli.mistakes import UserMistakeError, did_you_mean, listed
+from metricfit.cli.tables import as_text, tidy
+
+__all__ = ["Columns", "fit_encoder", "transformed"]
+
+Kind = Literal["numbers", "dates", "categories", "text"]
+# Columns of text with at most so many different values are categories, one feature each.
+CATEGORIES = 30
+TEXT_FEATURES = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """What the table for training looked like, so that another one can be checked against it.
+
+    Attributes
+    ----------
+    kinds : dict
+        The kind of every column.
+    categories : dict
+        The values that were seen in columns of categories.
+    """
+
+    kinds: dict[str, Kind]
+    categories: dict[str, list[str]]
+
+    def check(self, table: pd.DataFrame, *, ignore_unknown: bool) -> pd.DataFrame:
+        """Return the columns in their order and of their kinds, or say what is wrong with them."""
+        missing = [name for name in self.kinds if name not in table.columns]
+        if missing:
+            guess = did_you_mean(missing[0], [name for name in table.columns if name not in self.kinds])
+            raise UserMistakeError(
+                f"The table lacks {_columns(missing)} that the model was trained with.{guess}"
+            )
+        known = tidy(table[list(self.kinds)])
+        checked = {name: self._column(name, known[name], ignore_unknown) for name in self.kinds}
+        return pd.DataFrame(checked, index=table.index)
+
+    def _column(self, name: str, column: pd.Series[Any], ignore_unknown: bool) -> pd.Series[Any]:
+        kind = self.kinds[name]
+        if kind == "numbers":
+            return _numbers(name, column)
+        if kind == "dates":
+            return column
+        texts = as_text(name, column)
+        if kind == "categories" and not ignore_unknown:
+            unknown = sorted(set(texts.dropna()) - set(self.categories[name]))
+            if unknown:
+                raise UserMistakeError(
+                    f"Column {name} holds values that were not in the training table: {listed(unknown)}. "
+                    f"Put them right, or add --unknown ignore to treat them as none of the known ones."
+                )
+        return texts
+
+
+def fit_encoder(table: pd.DataFrame, seed: int) -> tuple[Any, Columns]:
+    """Return an encoder fitted to a tidy table, and what its columns are.
+
+    Examples
+    --------
+    >>> encoder, columns = fit_encoder(pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), seed=0)
+    >>> columns.kinds
+    {'a': 'numbers', 'b': 'categories'}
+    """
+    vectorizer = TableVectorizer(
+        cardinality_threshold=CATEGORIES,
+        low_cardinality=OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype="float32"),
+        high_cardinality=StringEncoder(n_components=TEXT_FEATURES, random_state=seed),
+    )
+    encoder = Pipeline([("columns", vectorizer), ("gaps", SimpleImputer()), ("scale", StandardScaler())])
+    encoder.fit(table)
+    kinds: dict[str, Kind] = {str(name): _kind(vectorizer, str(name), table[name]) for name in table.columns}
+    categories = {
+        name: sorted(set(table[name].dropna())) for name, kind in kinds.items() if kind == "categories"
+    }
+    return encoder, Columns(kinds, categories)
+
+
+def transformed(encoder: Any, table: pd.DataFrame) -> npt.NDArray[np.float32]:
+    """Return the features of a checked table."""
+    return np.asarray(encoder.transform(table), dtype=np.float32)
+
+
+def _kind(vectorizer: TableVectorizer, name: str, column: pd.Series[Any]) -> Kind:
+    found = vectorizer.column_to_kind_.get(name)
+    if found == "low_cardinality":
+        return "categories"
+    if found == "datetime":
+        return "dates"
+    return "numbers" if pd.api.types.is_numeric_dtype(column.dtype) else "text"
+
+
+def _numbers(name: str, column: pd.Series[Any]) -> pd.Series[Any]:
+    numbers = pd.to_numeric(column, errors="coerce").astype("float64")
+    lost = column[numbers.isna() & column.notna()]
+    if len(lost):
+        raise UserMistakeError(
+            f"Column {name} held numbers in the training table; here it holds {listed(lost.unique())}."
+        )
+    return numbers
+
+
+def _columns(names: list[str]) -> str:
+    return ("the column " if len(names) == 1 else "the columns ") + listed(names)

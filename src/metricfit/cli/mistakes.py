@@ -1,0 +1,39 @@
+"""Mistakes of the user, which end a command with a sentence."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = ["UserMistakeError", "did_you_mean", "listed"]
+
+SHOWN = 5
+
+
+class UserMistakeError(Exception):
+    """Something the user can put right; the message says what."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a question with the closest known name, or nothing.
+
+    Examples
+    --------
+    >>> did_you_mean("chrun", ["churn", "age"])
+    ' Did you mean churn?'
+    """
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f" Did you mean {close[0]}?" if close else ""
+
+
+def listed(names: Iterable[object]) -> str:
+    """Return the first few of many names.
+
+    Examples
+    --------
+    >>> listed(range(8))
+    '0, 1, 2, 3, 4 and 3 more'
+    """
+    texts = [str(name) for name in names]
+    rest = len(texts) - SHOWN
+    return ", ".join(texts[:SHOWN]) + (f" and {rest} more" if rest > 0 else "")

@@ -1,0 +1,111 @@
+"""The three ways that are compared: for the metric, for cross-entropy, and that with a tuned threshold."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+import metricfit as mf
+from metricfit.cli.mistakes import UserMistakeError
+from metricfit.report import Method
+from metricfit.sklearn import MetricClassifier
+
+__all__ = ["Trained", "Way", "as_method", "the_ways", "train"]
+
+Watch = Callable[[str, int], Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way of training."""
+
+    key: str
+    name: str
+    loss: Literal["metric", "cross-entropy"]
+    threshold: Literal["zero", "tuned"]
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A trained classifier, how long it took, and what there was to warn of."""
+
+    way: Way
+    classifier: MetricClassifier
+    seconds: float
+    notes: tuple[str, ...]
+
+
+def the_ways(metric: mf.Metric, threshold: Literal["zero", "tuned"] = "zero") -> tuple[Way, ...]:
+    """Return the ways to compare, ours first.
+
+    Examples
+    --------
+    >>> [way.name for way in the_ways(mf.f2)]
+    ['trained for f2', 'cross-entropy', 'cross-entropy, tuned threshold']
+    """
+    tuned = ", tuned threshold" if threshold == "tuned" else ""
+    name = metric.name if len(metric.name) <= 30 else "the metric"
+    return (
+        Way("ours", f"trained for {name}{tuned}", "metric", threshold),
+        Way("plain", "cross-entropy", "cross-entropy", "zero"),
+        Way("tuned", "cross-entropy, tuned threshold", "cross-entropy", "tuned"),
+    )
+
+
+def train(
+    way: Way,
+    features: npt.NDArray[np.float32],
+    codes: npt.NDArray[np.int64],
+    metric: mf.Metric,
+    *,
+    epochs: int,
+    seed: int,
+    device: str = "cpu",
+    watch: Watch | None = None,
+    checkpoint: Path | None = None,
+) -> Trained:
+    """Train in one way; a setting that does not fit the data is the user's mistake."""
+    classifier = MetricClassifier(
+        metric,
+        loss=way.loss,
+        threshold=way.threshold,
+        max_epochs=epochs,
+        device=device,
+        callbacks=watch(way.name, epochs) if watch else None,
+        checkpoint=checkpoint,
+        random_state=seed,
+    )
+    start = time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            classifier.fit(features, codes)
+        except ValueError as error:
+            raise UserMistakeError(_sentence(str(error))) from error
+    ours = [str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)]
+    notes = tuple(f"{way.name}: {text}." for text in dict.fromkeys(ours))
+    return Trained(way, classifier, time.perf_counter() - start, notes)
+
+
+def as_method(trained: Trained, margins: npt.NDArray[np.float64]) -> Method:
+    """Return what the report says of a training, with the margins of the test rows."""
+    classifier = trained.classifier
+    return Method(
+        trained.way.name,
+        margins,
+        classifier.history_,
+        classifier.best_epoch_,
+        classifier.threshold_,
+        trained.seconds,
+    )
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")

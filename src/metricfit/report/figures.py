@@ -1,0 +1,143 @@
+"""The figures of a comparison."""
+
+from __future__ import annotations
+
+from html import escape
+
+import numpy as np
+import numpy.typing as npt
+
+import metricfit as mf
+from metricfit.report.comparison import Comparison, Method
+from metricfit.report.svg import Plot
+
+__all__ = ["confusion_matrices", "precision_recall", "score_histograms", "training_curves"]
+
+BINS = 30
+# Curves of large test sets are thinned out to so many points, which is more than the eye can tell.
+POINTS = 400
+
+
+def confusion_matrices(comparison: Comparison) -> str:
+    """Return one small table per method."""
+    tables = []
+    for method in comparison.methods:
+        cells = comparison.confusion(method)
+        rows = [("actual positive", ("tp", "fn")), ("actual negative", ("fp", "tn"))]
+        body = "".join(
+            f"<tr><th scope=row>{name}</th>"
+            + "".join(
+                f'<td class="cell" style="--share:{_share(cells, key, keys):.3f}"><b>{cells[key]}</b>'
+                f"<small>{key}</small></td>"
+                for key in keys
+            )
+            + "</tr>"
+            for name, keys in rows
+        )
+        tables.append(
+            f"<table class=confusion><caption>{escape(method.name)}</caption>"
+            f"<tr><td></td><th scope=col>predicted positive</th><th scope=col>predicted negative</th></tr>"
+            f"{body}</table>"
+        )
+    return "".join(tables)
+
+
+def precision_recall(comparison: Comparison) -> str:
+    """Return the precision-recall curves, each method's decision, and the constraints as lines."""
+    plot = Plot("Precision-recall curves", (0, 1), (0, 1), "recall", "precision")
+    for constraint in comparison.metric.constraints:
+        _draw_constraint(plot, constraint, comparison.labels)
+    for index, method in enumerate(comparison.methods):
+        recall, precision = _curve(comparison.labels, method.margins)
+        plot.line(list(recall), list(precision), f"series-{index}", method.name)
+    for index, method in enumerate(comparison.methods):
+        predicted = method.predicted
+        recall_here = mf.recall.score(comparison.labels, predicted)
+        precision_here = mf.precision.score(comparison.labels, predicted)
+        tip = f"{method.name}: recall {recall_here:.3f}, precision {precision_here:.3f}"
+        plot.mark(recall_here, precision_here, f"series-{index}", tip)
+    return plot.svg()
+
+
+def score_histograms(comparison: Comparison) -> str:
+    """Return, for every method, where the scores of positives and of negatives lie."""
+    return "".join(
+        f"<div><p class=legend>{escape(method.name)}</p>{_histogram(comparison.labels, method)}</div>"
+        for method in comparison.methods
+    )
+
+
+def training_curves(comparison: Comparison) -> str:
+    """Return the metric on the held-out rows after every epoch, and the epochs that were kept."""
+    values = [epoch["valid_metric"] for method in comparison.methods for epoch in method.epochs]
+    longest = max((len(method.epochs) for method in comparison.methods), default=1)
+    limits = (min(values, default=0.0), max(values, default=1.0))
+    plot = Plot(
+        "Training curves", (1, max(longest, 2)), limits, "epoch", f"{comparison.metric.name}, held-out rows"
+    )
+    for index, method in enumerate(comparison.methods):
+        epochs = list(range(1, len(method.epochs) + 1))
+        plot.line(epochs, [epoch["valid_metric"] for epoch in method.epochs], f"series-{index}", method.name)
+    for index, method in enumerate(comparison.methods):
+        if method.epochs:
+            best = method.epochs[method.best_epoch - 1]["valid_metric"]
+            tip = f"{method.name}: epoch {method.best_epoch} was kept, {best:.3f}"
+            plot.mark(method.best_epoch, best, f"series-{index}", tip)
+    return plot.svg()
+
+
+def _histogram(labels: npt.NDArray[np.int64], method: Method) -> str:
+    # A few far scores would squeeze all others into one bar; they are put at the border.
+    low, high = np.quantile(method.margins, [0.01, 0.99])
+    edges = np.linspace(min(low, 0.0), max(high, 0.0), BINS + 1)
+    if edges[-1] <= edges[0]:
+        edges = np.linspace(-1.0, 1.0, BINS + 1)
+    within = np.clip(method.margins, edges[0], edges[-1])
+    heights = [
+        np.histogram(within[labels == label], bins=edges)[0] / max(int((labels == label).sum()), 1)
+        for label in (0, 1)
+    ]
+    top = max(float(height.max()) for height in heights)
+    plot = Plot(
+        f"Scores of {method.name}",
+        (edges[0], edges[-1]),
+        (0.0, top),
+        "score less threshold",
+        "share of class",
+    )
+    plot.bars(list(edges), list(heights[0]), "negative", "negatives")
+    plot.bars(list(edges), list(heights[1]), "positive", "positives")
+    plot.rule(x=0.0, tip="the decision")
+    return plot.svg()
+
+
+def _curve(
+    labels: npt.NDArray[np.int64], margins: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    order = np.argsort(-margins, kind="stable")
+    ranked = margins[order]
+    ends = np.append(np.flatnonzero(ranked[:-1] > ranked[1:]), len(ranked) - 1)
+    hits = np.cumsum(labels[order])[ends]
+    recall, precision = hits / max(int(labels.sum()), 1), hits / (ends + 1)
+    kept = np.unique(np.linspace(0, len(ends) - 1, min(len(ends), POINTS)).astype(int))
+    return recall[kept], precision[kept]
+
+
+def _draw_constraint(plot: Plot, constraint: mf.Constraint, labels: npt.NDArray[np.int64]) -> None:
+    """Draw where a constraint just holds, for the metrics that have a place in these axes."""
+    tip = str(constraint)
+    if constraint.metric == mf.recall:
+        plot.rule(x=constraint.threshold, tip=tip)
+    elif constraint.metric == mf.precision:
+        plot.rule(y=constraint.threshold, tip=tip)
+    elif constraint.metric == mf.specificity:
+        positives, negatives = int(labels.sum()), int((labels == 0).sum())
+        false_alarms = (1.0 - constraint.threshold) * negatives
+        recall = np.linspace(0.0, 1.0, 101)
+        precision = recall * positives / np.maximum(recall * positives + false_alarms, 1e-12)
+        plot.line(list(recall), list(precision), "rule", tip)
+
+
+def _share(cells: dict[str, int], key: str, keys: tuple[str, str]) -> float:
+    total = sum(cells[name] for name in keys)
+    return cells[key] / total if total else 0.0
