@@ -440,7 +440,7 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
     cov = np.zeros((q, q))  # posterior covariance of the random walk
     state = np.zeros((q, m))  # its filtered mean for each border unknown, plus the items' own share
     e = np.empty(m)
-    product = np.empty(q)
+    product = np.zeros(q)
     for j in range(groups + 1):
         if j > 0:
             i = j - 1
