@@ -16,12 +16,13 @@ from skrub import StringEncoder, TableVectorizer
 from metricfit.cli.mistakes import UserMistakeError, did_you_mean, listed
 from metricfit.cli.tables import as_text, tidy
 
-__all__ = ["Columns", "fit_encoder", "transformed"]
+__all__ = ["STEPS", "Columns", "fit_encoder", "transformed"]
 
 Kind = Literal["numbers", "dates", "categories", "text"]
 # Columns of text with at most so many different values are categories, one feature each.
 CATEGORIES = 30
 TEXT_FEATURES = 20
+STEPS = ["columns", "gaps", "scale"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +83,7 @@ def fit_encoder(table: pd.DataFrame, seed: int) -> tuple[Any, Columns]:
         low_cardinality=OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype="float32"),
         high_cardinality=StringEncoder(n_components=TEXT_FEATURES, random_state=seed),
     )
-    encoder = Pipeline([("columns", vectorizer), ("gaps", SimpleImputer()), ("scale", StandardScaler())])
+    encoder = Pipeline(list(zip(STEPS, [vectorizer, SimpleImputer(), StandardScaler()], strict=True)))
     encoder.fit(table)
     kinds: dict[str, Kind] = {str(name): _kind(vectorizer, str(name), table[name]) for name in table.columns}
     categories = {

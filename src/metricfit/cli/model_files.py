@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import pickle
+import warnings
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +16,11 @@ import numpy.typing as npt
 import pandas as pd
 import skops.io
 import torch
+from sklearn.pipeline import Pipeline
 from skops.io.exceptions import UnsupportedTypeException, UntrustedTypesFoundException
 
 import metricfit as mf
-from metricfit.cli.encoding import Columns, transformed
+from metricfit.cli.encoding import STEPS, Columns, transformed
 from metricfit.cli.mistakes import UserMistakeError
 from metricfit.sklearn import MLP
 
@@ -166,7 +168,7 @@ def _encoder(path: Path) -> Any:
         found = set(skops.io.get_untrusted_types(file=path))
         if not found <= ENCODER_TYPES:
             raise refused
-        return skops.io.load(path, trusted=sorted(found))
+        encoder = skops.io.load(path, trusted=sorted(found))
     except (
         zipfile.BadZipFile,
         KeyError,
@@ -176,13 +178,18 @@ def _encoder(path: Path) -> Any:
         UntrustedTypesFoundException,
     ):
         raise refused from None
+    if not isinstance(encoder, Pipeline) or [name for name, _ in encoder.steps] != STEPS:
+        raise refused
+    return encoder
 
 
 def _network(path: Path, features: int) -> torch.nn.Module:
     network = MLP(features)
     # torch raises what pickle, zip files and state dicts raise; all of it means the same here.
     try:
-        network.load_state_dict(torch.load(path, weights_only=True, map_location="cpu"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of foreign files torch warns before it refuses them
+            network.load_state_dict(torch.load(path, weights_only=True, map_location="cpu"))
     except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, TypeError, AttributeError, KeyError):
         raise UserMistakeError(
             f"{path} holds something else than the weights of this model; it is not read."

@@ -94,6 +94,10 @@ class Comparison:
             found.append((constraint, value, sign * (value - constraint.threshold) >= -1e-9))
         return found
 
+    def rank(self, method: Method) -> tuple[bool, float]:
+        """Return what to order methods by: whether all constraints are met, then the value."""
+        return all(met for _, _, met in self.held(method)), self.value(method)
+
     @cached_property
     def intervals(self) -> list[Interval]:
         """The interval of the score of each method."""

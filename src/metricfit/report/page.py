@@ -65,17 +65,17 @@ def _section(index: int, comparison: Comparison) -> str:
             _curve_caption(comparison),
         ),
         (
+            "training",
+            "Training",
+            training_curves(comparison),
+            _training_caption(comparison),
+        ),
+        (
             "scores",
             "Scores",
             score_histograms(comparison),
             "Shares of the positives and of the negatives among the test rows; positive is predicted right "
             "of the dashed line.",
-        ),
-        (
-            "training",
-            "Training",
-            training_curves(comparison),
-            "The metric on the held-out rows after every epoch; dots are the epochs that were kept.",
         ),
     ]
     drawn = "".join(
@@ -123,12 +123,12 @@ def _table(comparison: Comparison) -> str:
         "epoch",
         "seconds",
     ]
-    best = max(comparison.value(method) for method in comparison.methods)
+    ranks = [comparison.rank(method) for method in comparison.methods]
     advantages = ["", *(f"{_signed(gain.low)} to {_signed(gain.high)}" for gain in comparison.advantages)]
     rows = []
     for index, method in enumerate(comparison.methods):
         value = comparison.value(method)
-        shown = f"<b>{value:.3f}</b>" if value == best else f"{value:.3f}"
+        shown = f"<b>{value:.3f}</b>" if ranks[index] == max(ranks) else f"{value:.3f}"
         cells = [shown, str(comparison.intervals[index]), advantages[index]]
         for _, reached, met in comparison.held(method):
             cells.append(f"{reached:.3f} {'met' if met else '<b class=missed>missed</b>'}")
@@ -163,6 +163,13 @@ def _curve_caption(comparison: Comparison) -> str:
     shown = [str(bound) for bound in comparison.metric.constraints if bound.metric in drawn]
     if shown:
         caption += f" Dashed: {', '.join(shown)}."
+    return caption
+
+
+def _training_caption(comparison: Comparison) -> str:
+    caption = "The metric on the held-out rows after every epoch; dots are the epochs that were kept."
+    if comparison.metric.constraints:
+        caption += " Epochs that meet the constraints there come before those that do not."
     return caption
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from html import escape
-
-import numpy as np
 
 __all__ = ["Plot"]
 
 WIDTH, HEIGHT = 420, 300
-LEFT, RIGHT, TOP, BOTTOM = 46, 10, 12, 40
+LEFT, RIGHT, TOP, BOTTOM = 54, 12, 12, 40
 TICKS = 5
 
 
@@ -79,13 +78,13 @@ class Plot:
 
     def _axes(self, x_name: str, y_name: str) -> list[str]:
         parts = []
-        for value in np.linspace(*self._y, TICKS):
+        for value in _round_values(*self._y):
             y = self._py(value)
             parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
             parts.append(
                 f'<text class="tick" x="{LEFT - 5}" y="{y + 4:.1f}" text-anchor="end">{value:.3g}</text>'
             )
-        for value in np.linspace(*self._x, TICKS):
+        for value in _round_values(*self._x):
             x = self._px(value)
             place = f'x="{x:.1f}" y="{HEIGHT - BOTTOM + 15}" text-anchor="middle"'
             parts.append(f'<text class="tick" {place}>{value:.3g}</text>')
@@ -103,6 +102,15 @@ class Plot:
 def _widened(limits: tuple[float, float]) -> tuple[float, float]:
     low, high = float(limits[0]), float(limits[1])
     return (low, high) if high - low > 1e-12 * max(abs(low), abs(high), 1.0) else (low - 0.5, high + 0.5)
+
+
+def _round_values(low: float, high: float) -> list[float]:
+    """Return about `TICKS` round numbers between two values."""
+    rough = (high - low) / TICKS
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * (1 - 1e-9))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [index * step for index in range(first, last + 1)]
 
 
 def _tip(text: str) -> str:

@@ -1,0 +1,274 @@
+"""The command line from end to end: a table goes in, a model, scores and a report come out."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import metricfit as mf
+from metricfit.cli.app import app
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def a_table(rows=160, seed=0):
+    generator = np.random.default_rng(seed)
+    age = generator.normal(40, 10, rows)
+    plan = generator.choice(["basic", "größer", "max"], rows)
+    churn = np.where(age + 12 * (plan == "max") + generator.normal(0, 6, rows) > 48, "yes", "no")
+    table = pd.DataFrame(
+        {
+            "age": np.where(generator.random(rows) < 0.1, np.nan, age),
+            "plan": np.where(generator.random(rows) < 0.1, None, plan),
+            "since": pd.date_range("2020-01-01", periods=rows).astype(str),
+            "note": [f"called {i} times" for i in range(rows)],
+            "constant": 1,
+            "empty": None,
+            "active": generator.choice([True, False], rows),
+        }
+    )
+    return table.assign(churn=churn)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trained")
+    a_table().to_csv(folder / "table.csv", index=False)
+    words = ["--metric", "f2", "--subject-to", "precision >= 0.2", "--epochs", 4]
+    result = run("fit", folder / "table.csv", "--target", "churn", "--out", folder / "run", *words)
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+def fit(folder, *words, table="table.csv", target="churn", epochs=2):
+    return run("fit", folder / table, "--target", target, "--out", folder / "run", "--epochs", epochs, *words)
+
+
+def left_behind(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_help_is_a_guide_and_the_version_is_told():
+    text = run("--help").output
+    for word in ("metricfit demo", "metricfit fit", "metricfit predict", "Exit codes"):
+        assert word in text
+    assert run("--version").output.strip() == f"metricfit {mf.__version__}"
+    for command in ("demo", "fit", "predict"):
+        assert run(command, "--help").exit_code == 0
+
+
+def test_fit_writes_the_model_the_scores_and_the_report(trained):
+    assert left_behind(trained / "run") == [
+        "encoder.skops",
+        "metrics.json",
+        "model.json",
+        "report.html",
+        "weights.pt",
+    ]
+    found = json.loads((trained / "run" / "metrics.json").read_text())
+    assert [method["name"] for method in found["methods"]] == [
+        "trained for f2",
+        "cross-entropy",
+        "cross-entropy, tuned threshold",
+    ]
+    assert found["subject_to"] == ["precision >= 0.2"]
+    assert "--subject-to 'precision >= 0.2'" in found["command"]
+    assert "churn = yes" in (trained / "run" / "report.html").read_text()
+
+
+def test_predict_writes_a_label_and_a_score_for_every_row(trained, tmp_path):
+    out = tmp_path / "predictions.csv"
+    assert run("predict", trained / "run", trained / "table.csv", "--out", out).exit_code == 0
+    found = pd.read_csv(out)
+    assert list(found.columns) == ["predicted churn", "score"]
+    assert ((found["score"] > 0) == (found["predicted churn"] == "yes")).all()
+    truth = pd.read_csv(trained / "table.csv")["churn"] == "yes"
+    assert mf.f2.score(truth, found["score"] > 0) > 0.5
+
+
+def test_predictions_do_not_depend_on_the_other_rows_or_the_order_of_columns(trained, tmp_path):
+    table = pd.read_csv(trained / "table.csv")
+    table.iloc[:20, ::-1].to_parquet(tmp_path / "few.parquet")
+    for name, source in (("all", trained / "table.csv"), ("few", tmp_path / "few.parquet")):
+        result = run("predict", trained / "run", source, "--out", tmp_path / f"{name}.csv")
+        assert result.exit_code == 0, result.output
+    every, few = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("all", "few"))
+    np.testing.assert_allclose(every["score"][:20], few["score"], rtol=1e-4, atol=1e-5)
+
+
+def test_the_same_seed_gives_the_same_scores(trained, tmp_path):
+    a_table().to_csv(tmp_path / "table.csv", index=False)
+    words = ["--metric", "f2", "--subject-to", "precision >= 0.2", "--epochs", 4, "--json"]
+    result = run("fit", tmp_path / "table.csv", "--target", "churn", "--out", tmp_path / "run", *words)
+    found = json.loads(result.stdout)
+    before = json.loads((trained / "run" / "metrics.json").read_text())
+    assert [one["confusion"] for one in found["methods"]] == [one["confusion"] for one in before["methods"]]
+
+
+def test_json_is_all_that_is_printed(trained, tmp_path):
+    result = run("predict", trained / "run", trained / "table.csv", "--out", tmp_path / "p.csv", "--json")
+    found = json.loads(result.stdout)
+    assert found["rows"] == sum(found["predicted"].values()) == 160
+    refused = run("predict", trained / "run", "nowhere.csv", "--out", tmp_path / "q.csv", "--json")
+    assert refused.exit_code == 2
+    assert "There is no file" in json.loads(refused.stdout)["error"]
+
+
+MISTAKES = {
+    "no such file": ("missing.csv", {}, [], "There is no file"),
+    "no such column": ("table.csv", {"target": "chrun"}, [], "Did you mean churn?"),
+    "three classes": ("table.csv", {"target": "plan"}, [], "it must have two"),
+    "numbers as target": ("table.csv", {"target": "age"}, [], "it must have two"),
+    "constant target": ("table.csv", {"target": "constant"}, [], "nothing to learn"),
+    "empty target": ("table.csv", {"target": "empty"}, [], "nothing to learn"),
+    "empty file": ("empty.csv", {}, [], "is empty"),
+    "no rows": ("head.csv", {}, [], "has no rows"),
+    "no table": ("table.xlsx", {}, [], "give a .csv"),
+    "foreign parquet": ("foreign.parquet", {}, [], "cannot be read as a table"),
+    "not text": ("latin.csv", {}, [], "not in UTF-8"),
+    "one column": ("single.csv", {}, [], "the only column"),
+    "few positives": ("rare.csv", {}, [], "are needed at least"),
+    "unknown metric": ("table.csv", {}, ["--metric", "f1score"], "is not understood"),
+    "unsupported metric": ("table.csv", {}, ["--metric", "tp/(tp+fp+fn)"], "is not supported"),
+    "no constraint": ("table.csv", {}, ["--subject-to", "recall"], "is not a constraint"),
+    "unknown positive": ("table.csv", {}, ["--positive", "maybe"], "is no value of churn"),
+    "nothing to resume": ("table.csv", {}, ["--resume"], "no unfinished run"),
+    "bad fraction": ("table.csv", {}, ["--test-fraction", "7"], "0.01"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tables")
+    table = a_table()
+    table.to_csv(folder / "table.csv", index=False)
+    (folder / "empty.csv").write_text("")
+    table[:0].to_csv(folder / "head.csv", index=False)
+    (folder / "foreign.parquet").write_bytes(b"PK not parquet")
+    (folder / "latin.csv").write_bytes("größe,churn\nä,yes\n".encode("latin-1"))
+    table[["churn"]].to_csv(folder / "single.csv", index=False)
+    table.assign(churn=["yes"] * 3 + ["no"] * 157).to_csv(folder / "rare.csv", index=False)
+    return folder
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_a_sentence_and_leaves_nothing_behind(tables, mistake):
+    table, settings, words, sentence = MISTAKES[mistake]
+    before = left_behind(tables)
+    result = fit(tables, *words, table=table, **settings)
+    assert result.exit_code == 2, result.output
+    assert sentence in result.output.replace("\n", " ")
+    assert "Traceback" not in result.output
+    assert left_behind(tables) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda table: table.drop(columns=["age", "plan"]), "lacks the columns age, plan"),
+        (lambda table: table.rename(columns={"plan": "plans"}), "Did you mean plans?"),
+        (lambda table: table.assign(plan="gold"), "not in the training table: gold"),
+        (lambda table: table.assign(age="old"), "held numbers in the training table; here it holds old"),
+    ],
+    ids=["columns missing", "renamed", "unknown category", "text for numbers"],
+)
+def test_a_table_that_does_not_fit_the_model_is_refused(trained, tmp_path, change, sentence):
+    change(a_table()).to_csv(tmp_path / "new.csv", index=False)
+    result = run("predict", trained / "run", tmp_path / "new.csv", "--out", tmp_path / "predictions.csv")
+    assert result.exit_code == 2
+    assert sentence in result.output
+    assert left_behind(tmp_path) == ["new.csv"]
+
+
+def test_unknown_categories_can_be_ignored(trained, tmp_path):
+    a_table().assign(plan="gold").to_csv(tmp_path / "new.csv", index=False)
+    words = ["--out", tmp_path / "p.csv", "--unknown", "ignore"]
+    assert run("predict", trained / "run", tmp_path / "new.csv", *words).exit_code == 0
+
+
+def test_what_is_there_is_not_overwritten_unasked(trained, tmp_path):
+    a_table().to_csv(tmp_path / "table.csv", index=False)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "thesis.txt").write_text("ten years of work")
+    for words in ([], ["--overwrite"]):
+        assert "is no run of metricfit" in fit(tmp_path, *words).output
+    out = tmp_path / "run" / "thesis.txt"
+    assert "exists" in run("predict", trained / "run", tmp_path / "table.csv", "--out", out).output
+    assert out.read_text() == "ten years of work"
+
+
+def test_a_run_is_replaced_when_asked(tmp_path):
+    a_table().to_csv(tmp_path / "table.csv", index=False)
+    assert fit(tmp_path, epochs=1).exit_code == 0
+    assert "holds a run already" in fit(tmp_path).output
+    assert fit(tmp_path, "--overwrite", epochs=1).exit_code == 0
+    assert left_behind(tmp_path) == ["run", "table.csv"]
+
+
+def start(folder, *words):
+    command = [sys.executable, "-m", "metricfit.cli", "fit", "table.csv", "--target", "churn", "--out", "run"]
+    # Neither patience nor epochs end it, so that it is certainly interrupted.
+    settings = {"cwd": folder, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    return subprocess.Popen(
+        [*command, "--epochs", "100000", *words], env={**os.environ, "COLUMNS": "200"}, **settings
+    )
+
+
+def wait_for(path, process, seconds=120):
+    end = time.monotonic() + seconds
+    while not path.exists():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_ctrl_c_keeps_the_best_model_so_far_and_the_run_can_go_on(tmp_path):
+    a_table(3000).to_csv(tmp_path / "table.csv", index=False)
+    process = start(tmp_path)
+    wait_for(tmp_path / "run.partial" / "checkpoints" / "ours.pt", process)
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 130, output
+    assert "Training was interrupted" in output
+    assert left_behind(tmp_path) == ["run", "table.csv"]
+    predicted = run("predict", tmp_path / "run", tmp_path / "table.csv", "--out", tmp_path / "p.csv")
+    assert predicted.exit_code == 0, predicted.output
+
+    assert "add --resume to go on" in fit(tmp_path).output.replace("\n", " ")
+    before = len(json.loads((tmp_path / "run" / "metrics.json").read_text())["methods"])
+    assert before == 1
+    resumed = fit(tmp_path, "--resume", epochs=3)
+    assert resumed.exit_code == 0, resumed.output
+    assert not (tmp_path / "run" / "checkpoints").exists()
+    assert len(json.loads((tmp_path / "run" / "metrics.json").read_text())["methods"]) == 3
+
+
+def test_a_killed_run_leaves_no_model_and_can_go_on(tmp_path):
+    a_table(3000).to_csv(tmp_path / "table.csv", index=False)
+    process = start(tmp_path)
+    wait_for(tmp_path / "run.partial" / "checkpoints" / "ours.pt", process)
+    process.kill()
+    process.communicate(timeout=60)
+    assert not (tmp_path / "run").exists()
+    assert fit(tmp_path, "--resume", epochs=3).exit_code == 0
+    assert left_behind(tmp_path) == ["run", "table.csv"]
+
+
+def test_a_run_of_other_settings_is_not_resumed(tmp_path):
+    a_table(3000).to_csv(tmp_path / "table.csv", index=False)
+    process = start(tmp_path)
+    wait_for(tmp_path / "run.partial" / "checkpoints" / "ours.pt", process)
+    process.kill()
+    process.communicate(timeout=60)
+    refused = fit(tmp_path, "--resume", "--metric", "mcc")
+    assert refused.exit_code == 2
+    assert "other data or settings" in refused.output.replace("\n", " ")

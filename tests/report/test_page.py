@@ -1,0 +1,105 @@
+"""The report holds everything, needs nothing else, and shows what people typed as text."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import metricfit as mf
+from metricfit.report import Comparison, Method, render
+from report.pages import FIGURES, a_comparison, a_page
+
+VOID = {"meta", "link", "br", "line"}
+
+
+class Balance(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.open = []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_every_figure_of_every_comparison_is_there():
+    page = a_page()
+    for index in (0, 1):
+        for name in FIGURES:
+            assert page.count(f'id="{name}-{index}"') == 1
+
+
+def test_tags_are_balanced():
+    parser = Balance()
+    parser.feed(a_page())
+    assert parser.open == []
+
+
+def test_nothing_is_fetched_and_nothing_runs():
+    page = a_page()
+    assert set(re.findall(r"(?:src|href)\s*=\s*(\S+?)[\s>]", page)) == {'"data:,"'}
+    assert "<script" not in page
+    assert "url(" not in page
+    assert "@import" not in page
+
+
+def test_both_colour_schemes_and_small_screens_are_provided_for():
+    page = a_page()
+    assert "prefers-color-scheme: dark" in page
+    assert 'name="viewport"' in page
+
+
+def test_text_of_the_user_is_escaped():
+    page = a_page()
+    assert "trained for &lt;precision&gt;" in page
+    assert "mind &lt;this&gt;" in page
+    assert "a &lt; b" in page
+
+
+def test_metric_formula_constraints_intervals_and_versions_are_shown():
+    page = a_page()
+    for text in (
+        "<code>tp/pp</code>",
+        "recall &gt;= 0.7",
+        "95% interval",
+        f"metricfit {mf.__version__}",
+        "torch ",
+    ):
+        assert text in page
+
+
+def test_constraints_are_drawn():
+    page = render([a_comparison()], command="", title="")
+    figure = page[page.index('id="precision-recall-0"') : page.index('id="training-0"')]
+    assert figure.count("line rule") == 2
+
+
+@pytest.mark.parametrize("margin", [0.0, -1.0, 1e300])
+def test_scores_that_are_all_the_same_can_be_shown(margin):
+    method = Method("flat", np.full(4, margin), [{"valid_metric": 0.0}], 1, 0.0, 0.0)
+    page = render([Comparison("flat", mf.f1, np.array([0, 1, 0, 0]), (method,))], command="", title="")
+    assert "nan" not in page[page.index("<body") :].lower()
+
+
+def test_the_best_value_counts_only_within_the_constraints():
+    labels = np.array([1, 1, 0, 0])
+    within = Method("within", np.array([1.0, 1.0, 1.0, -1.0]), [], 1, 0.0, 0.0)
+    outside = Method("outside", np.array([1.0, -1.0, -1.0, -1.0]), [], 1, 0.0, 0.0)
+    comparison = Comparison("", mf.precision_at_recall(0.9), labels, (outside, within))
+    assert comparison.value(outside) > comparison.value(within)
+    assert comparison.rank(outside) < comparison.rank(within)
+    assert "<b>0.667</b>" in render([comparison], command="", title="")
+
+
+def test_the_style_sheet_is_in_the_package():
+    import metricfit.report
+
+    assert (Path(metricfit.report.__file__).parent / "page.css").is_file()
