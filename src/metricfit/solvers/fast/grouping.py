@@ -37,10 +37,8 @@ def refined_blocks(game: Game, blocks: Ints, need: Floats, extra: int) -> Ints:
     order = np.argsort(-np.where(lengths > 1, need, 0.0), kind="stable")
     chosen = order[: max(1, extra // 3)]
     chosen = chosen[(need[chosen] > 0.0) & (lengths[chosen] > 1)]
-    cuts = [blocks]
-    for quarter in (1, 2, 3):
-        cuts.append(blocks[chosen] + lengths[chosen] * quarter // 4)
-    return _at_ties(game, np.concatenate(cuts))
+    cuts = [blocks[chosen] + lengths[chosen] * quarter // 4 for quarter in (1, 2, 3)]
+    return _at_ties(game, np.concatenate((blocks, *cuts)))
 
 
 def _at_ties(game: Game, cuts: Ints) -> Ints:

@@ -7,14 +7,11 @@ rounding, feasible.
 
 import numpy as np
 
-from .newton import Workspace
-from .state import MAX_COLUMNS, Columns, Floats, Iterate, Problem, inner
+from .state import MAX_COLUMNS, Columns, Floats, Iterate, Problem, Workspace, inner
 
 
 @inner
-def central_column(
-    value: Floats, count: Floats, size: float, mass: float, mu: float, share: Floats
-) -> float:
+def central_column(value: Floats, count: Floats, size: float, mass: float, mu: float, share: Floats) -> float:
     """Spread ``size`` items so that share and 1 - share are on the central path of their values.
 
     Solves ``mu / share - mu / (1 - share) = mass * (value - price)`` for every item together with
@@ -47,7 +44,7 @@ def central_column(
         price += (size - filled) / (slope * sharpness + 1e-300)
         if not (low < price < high):
             price = 0.5 * (low + high)
-    return price
+    return float(price)
 
 
 @inner
@@ -65,7 +62,7 @@ def open_column(
         columns.dual_outside[a, i] = mu / columns.outside[a, i]
     columns.mass[a] = mass
     columns.dual_mass[a] = 0.0
-    columns.index[a] = index
+    columns.size_index[a] = index
     columns.member[index] = True
     columns.used[0] = a + 1
     return price
@@ -85,14 +82,14 @@ def dilute(columns: Columns, factor: float) -> None:
 
 @inner
 def item_costs(problem: Problem, it: Iterate, column: int, cost: Floats) -> None:
-    """What each item costs the adversary in a set of this size, against the current predictor."""
-    groups = problem.count.shape[0]
+    """Compute what each item costs the adversary in a set of this size, against the predictor."""
+    groups = problem.weight.shape[0]
     running = 0.0
     for i in range(groups - 1, -1, -1):
         running += it.chain_mass[i + 1] * problem.alpha_t[column, problem.chain[i + 1]]
         cost[i] = running - problem.score[i]
     for a in range(it.predictor.used[0]):
-        alpha = problem.alpha_t[column, it.predictor.index[a]]
+        alpha = problem.alpha_t[column, it.predictor.size_index[a]]
         for i in range(groups):
             cost[i] += alpha * it.predictor.inside[a, i]
 
@@ -101,10 +98,10 @@ def item_costs(problem: Problem, it: Iterate, column: int, cost: Floats) -> None
 def add_adversary(problem: Problem, it: Iterate, column: int, mass: float, mu: float) -> None:
     """Let the adversary play sets of this size too."""
     dilute(it.adversary, 1.0 - mass)
-    cost = np.empty(problem.count.shape[0])
+    cost = np.empty(problem.weight.shape[0])
     item_costs(problem, it, column, cost)
     size = problem.adversary_sizes[column]
-    price = open_column(it.adversary, column, cost, problem.count, size, mass, mu)
+    price = open_column(it.adversary, column, cost, problem.weight, size, mass, mu)
     it.adversary.price[it.adversary.used[0] - 1] = -price
 
 
@@ -117,20 +114,20 @@ def split_adversary(problem: Problem, it: Iterate, column: int, mu: float, least
     the payoffs hardly change. False if the neighbours are too rare to give ``least`` mass.
     """
     adversary = it.adversary
-    groups = problem.count.shape[0]
+    groups = problem.weight.shape[0]
     used = adversary.used[0]
     size = problem.adversary_sizes[column]
     below, above = -1, -1
     for b in range(used):
-        other = problem.adversary_sizes[adversary.index[b]]
-        if other < size and (below < 0 or other > problem.adversary_sizes[adversary.index[below]]):
+        other = problem.adversary_sizes[adversary.size_index[b]]
+        if other < size and (below < 0 or other > problem.adversary_sizes[adversary.size_index[below]]):
             below = b
-        if other > size and (above < 0 or other < problem.adversary_sizes[adversary.index[above]]):
+        if other > size and (above < 0 or other < problem.adversary_sizes[adversary.size_index[above]]):
             above = b
     if below < 0 or above < 0:
         return False
-    low = problem.adversary_sizes[adversary.index[below]]
-    share = (size - low) / (problem.adversary_sizes[adversary.index[above]] - low)
+    low = problem.adversary_sizes[adversary.size_index[below]]
+    share = (size - low) / (problem.adversary_sizes[adversary.size_index[above]] - low)
     mass = 0.5 * min(adversary.mass[below] / (1.0 - share), adversary.mass[above] / share)
     if mass < least:
         return False
@@ -156,7 +153,7 @@ def split_adversary(problem: Problem, it: Iterate, column: int, mu: float, least
     adversary.mass[used] = mass
     adversary.dual_mass[used] = 0.0
     adversary.price[used] = price
-    adversary.index[used] = column
+    adversary.size_index[used] = column
     adversary.member[column] = True
     adversary.used[0] = used + 1
     return True
@@ -164,15 +161,15 @@ def split_adversary(problem: Problem, it: Iterate, column: int, mu: float, least
 
 @inner
 def item_losses(problem: Problem, it: Iterate, row: int, loss: Floats) -> None:
-    """Minus what each item earns the predictor in a set of this size, against the adversary."""
-    groups = problem.count.shape[0]
+    """Compute minus what each item earns the predictor in a set of this size, against the adversary."""
+    groups = problem.weight.shape[0]
     bonus = 0.0
     for c in range(it.multiplier.shape[0]):
         bonus += it.multiplier[c] * problem.gain[c, row]
     for i in range(groups):
         loss[i] = -bonus * problem.positive[i]
     for b in range(it.adversary.used[0]):
-        alpha = problem.alpha[row, it.adversary.index[b]]
+        alpha = problem.alpha[row, it.adversary.size_index[b]]
         for i in range(groups):
             loss[i] -= alpha * it.adversary.inside[b, i]
 
@@ -183,10 +180,10 @@ def add_predictor(problem: Problem, it: Iterate, row: int, mass: float, mu: floa
     dilute(it.predictor, 1.0 - mass)
     for j in range(it.chain_mass.shape[0]):
         it.chain_mass[j] *= 1.0 - mass
-    loss = np.empty(problem.count.shape[0])
+    loss = np.empty(problem.weight.shape[0])
     item_losses(problem, it, row, loss)
     size = problem.predictor_sizes[row]
-    price = open_column(it.predictor, row, loss, problem.count, size, mass, mu)
+    price = open_column(it.predictor, row, loss, problem.weight, size, mass, mu)
     it.predictor.price[it.predictor.used[0] - 1] = -price
 
 
@@ -195,7 +192,7 @@ def restore(problem: Problem, it: Iterate, w: Workspace, mu: float) -> None:
     """Enlarge slacks until every linear equation holds; ``w`` holds fresh residuals."""
     adversary, predictor = it.adversary, it.predictor
     q, f = adversary.used[0], predictor.used[0]
-    groups = problem.count.shape[0]
+    groups = problem.weight.shape[0]
     masses = f + q
     lift = -np.inf
     for b in range(q + 2):
@@ -208,14 +205,14 @@ def restore(problem: Problem, it: Iterate, w: Workspace, mu: float) -> None:
                     adversary.dual_inside[b, i] += excess
                 else:
                     adversary.dual_outside[b, i] -= excess
-                    slack += problem.count[i] * excess
+                    slack += problem.weight[i] * excess
         floor = adversary.dual_mass[slot] if adversary.dual_mass[slot] > 0.0 else mu / adversary.mass[slot]
         lift = max(lift, 0.5 * floor - slack)
         adversary.dual_mass[slot] = slack
     it.level[0] += lift
     total = 0.0
     for i in range(groups):
-        total += problem.count[i]
+        total += problem.weight[i]
     for b in range(q):
         adversary.dual_mass[b] += lift
         spread = (adversary.dual_mass[b] - mu / adversary.mass[b]) / (total + 1.0)
@@ -239,7 +236,7 @@ def restore(problem: Problem, it: Iterate, w: Workspace, mu: float) -> None:
             excess = w.residual_predictor[a, i]
             if excess > 0.0:
                 predictor.dual_outside[a, i] += excess
-                slack -= problem.count[i] * excess
+                slack -= problem.weight[i] * excess
             else:
                 predictor.dual_inside[a, i] -= excess
         floor = predictor.dual_mass[a] if predictor.dual_mass[a] > 0.0 else mu / predictor.mass[a]
@@ -273,7 +270,7 @@ def tidy_columns(columns: Columns, count: Floats, sizes: Floats, total: float) -
             columns.outside[a, i] *= scale
             inside += count[i] * columns.inside[a, i]
             outside += count[i] * columns.outside[a, i]
-        missing = sizes[columns.index[a]] * mass - inside
+        missing = sizes[columns.size_index[a]] * mass - inside
         if missing > 0.0:
             move = missing / outside
             for i in range(count.shape[0]):
@@ -293,7 +290,7 @@ def tidy(problem: Problem, it: Iterate) -> None:
     total = adversary.mass[MAX_COLUMNS] + adversary.mass[MAX_COLUMNS + 1]
     for b in range(adversary.used[0]):
         total += adversary.mass[b]
-    tidy_columns(adversary, problem.count, problem.adversary_sizes, total)
+    tidy_columns(adversary, problem.weight, problem.adversary_sizes, total)
     sets = it.chain_mass.shape[0]
     total = 0.0
     for j in range(sets):
@@ -302,7 +299,7 @@ def tidy(problem: Problem, it: Iterate) -> None:
         total += predictor.mass[a]
     for j in range(sets):
         it.chain_mass[j] /= total
-    tidy_columns(predictor, problem.count, problem.predictor_sizes, total)
+    tidy_columns(predictor, problem.weight, problem.predictor_sizes, total)
 
 
 @inner
@@ -312,7 +309,7 @@ def copy_strategy(source: Columns, target: Columns) -> None:
     for a in range(MAX_COLUMNS + 2):
         target.mass[a] = source.mass[a]
     for a in range(source.used[0]):
-        target.index[a] = source.index[a]
+        target.size_index[a] = source.size_index[a]
         for i in range(source.inside.shape[1]):
             target.inside[a, i] = source.inside[a, i]
 
@@ -325,7 +322,7 @@ def pool(problem: Problem, adversary: Columns, row: int, target: Columns) -> Non
     constraints the chain's set of this size is one afterwards. It irons out the noise of marginals
     that ought to be equal.
     """
-    groups = problem.count.shape[0]
+    groups = problem.weight.shape[0]
     used = adversary.used[0]
     copy_strategy(adversary, target)
     member = np.empty(groups, np.int64)  # groups of this label, in the order of the chain
@@ -339,8 +336,8 @@ def pool(problem: Problem, adversary: Columns, row: int, target: Columns) -> Non
                 continue
             gain = 0.0
             for b in range(used):
-                gain += problem.alpha[row, adversary.index[b]] * adversary.inside[b, i]
-            first[pools], level[pools], weight[pools] = members, gain, problem.count[i]
+                gain += problem.alpha[row, adversary.size_index[b]] * adversary.inside[b, i]
+            first[pools], level[pools], weight[pools] = members, gain, problem.weight[i]
             member[members] = i
             members += 1
             pools += 1
@@ -356,7 +353,7 @@ def pool(problem: Problem, adversary: Columns, row: int, target: Columns) -> Non
             for b in range(used):
                 total = 0.0
                 for y in range(first[x], first[x + 1]):
-                    total += problem.count[member[y]] * adversary.inside[b, member[y]]
+                    total += problem.weight[member[y]] * adversary.inside[b, member[y]]
                 for y in range(first[x], first[x + 1]):
                     target.inside[b, member[y]] = total / weight[x]
 
@@ -370,7 +367,7 @@ def drop_columns(columns: Columns, gap: float) -> None:
     kept = 0
     for a in range(columns.used[0]):
         if columns.dual_mass[a] > 50.0 * gap and columns.mass[a] < 0.01:
-            columns.member[columns.index[a]] = False
+            columns.member[columns.size_index[a]] = False
             continue
         if kept < a:
             for i in range(columns.inside.shape[1]):
@@ -381,6 +378,6 @@ def drop_columns(columns: Columns, gap: float) -> None:
             columns.mass[kept] = columns.mass[a]
             columns.dual_mass[kept] = columns.dual_mass[a]
             columns.price[kept] = columns.price[a]
-            columns.index[kept] = columns.index[a]
+            columns.size_index[kept] = columns.size_index[a]
         kept += 1
     columns.used[0] = kept

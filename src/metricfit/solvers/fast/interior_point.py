@@ -20,10 +20,33 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .growth import add_adversary, add_predictor, copy_strategy, drop_columns, pool, restore, split_adversary, tidy
-from .newton import Workspace, direction, evaluate, factorise, new_workspace
+from .elimination import factorise
+from .growth import (
+    add_adversary,
+    add_predictor,
+    copy_strategy,
+    drop_columns,
+    pool,
+    restore,
+    split_adversary,
+    tidy,
+)
+from .newton import evaluate
 from .pricing import chain_value, largest, most_promising, price_adversary, price_predictor
-from .state import MAX_COLUMNS, Columns, Floats, Ints, Iterate, Problem, inner, kernel, new_columns, new_iterate
+from .state import (
+    MAX_COLUMNS,
+    Columns,
+    Floats,
+    Ints,
+    Iterate,
+    Problem,
+    inner,
+    kernel,
+    new_columns,
+    new_iterate,
+    new_workspace,
+)
+from .stepping import newton_step
 
 
 class Outcome(NamedTuple):
@@ -40,23 +63,24 @@ class Outcome(NamedTuple):
 
 @inner
 def start(problem: Problem, it: Iterate, opening: Ints) -> tuple[float, float]:
-    """A centred first point: a few sizes near the number of positive scores, a uniform chain."""
-    groups = problem.count.shape[0]
+    """Set up a centred first point: sizes near the number of positive scores, a uniform chain."""
+    groups = problem.weight.shape[0]
     last = problem.adversary_sizes.shape[0] - 1
     largest = 0.0
     positive = 0.0
     total = 0.0
     for i in range(groups):
         largest = max(largest, abs(problem.score[i]))
-        total += problem.count[i]
+        total += problem.weight[i]
         if problem.score[i] > 0.0:
-            positive += problem.count[i]
+            positive += problem.weight[i]
     middle = 0
     while middle < last and problem.adversary_sizes[middle] < positive:
         middle += 1
     first = max(1, min(middle - 1, last - 3))
     final = min(last - 1, max(middle + 1, 3))
-    columns = final - first + 1
+    # Sets of one item are in the solution of most metrics whose denominator counts positives.
+    columns = final - first + (1 if first == 1 else 2)
     steepest = 0.0
     typical = max(1, min(last - 1, middle))
     for row in range(problem.alpha.shape[0]):
@@ -71,6 +95,8 @@ def start(problem: Problem, it: Iterate, opening: Ints) -> tuple[float, float]:
     adversary = it.adversary
     adversary.member[0] = True
     adversary.member[last] = True
+    if first > 1:
+        add_adversary(problem, it, 1, mass, mu)
     for l in range(first, final + 1):
         add_adversary(problem, it, l, mass, mu)
     for b in range(columns):
@@ -94,15 +120,15 @@ def complementarity(problem: Problem, it: Iterate) -> tuple[float, float]:
     """Sum of all complementary products (the duality gap), and how many there are."""
     total = 0.0
     pairs = 0.0
-    groups = problem.count.shape[0]
+    groups = problem.weight.shape[0]
     weight = 0.0
     for i in range(groups):
-        weight += problem.count[i]
+        weight += problem.weight[i]
     for side in range(2):
         columns = it.adversary if side == 0 else it.predictor
         for a in range(columns.used[0]):
             for i in range(groups):
-                total += problem.count[i] * (
+                total += problem.weight[i] * (
                     columns.inside[a, i] * columns.dual_inside[a, i]
                     + columns.outside[a, i] * columns.dual_outside[a, i]
                 )
@@ -118,249 +144,19 @@ def complementarity(problem: Problem, it: Iterate) -> tuple[float, float]:
 
 
 @inner
-def aim_columns(
-    columns: Columns,
-    inside: Floats,
-    outside: Floats,
-    mass: Floats,
-    step_inside: Floats,
-    step: Floats,
-    masses: int,
-    target: float,
-    correct: bool,
-) -> None:
-    """Complementarity right-hand sides of one player's columns (affine, or corrected)."""
-    for a in range(columns.used[0]):
-        dm = step[masses + a]
-        for i in range(columns.inside.shape[1]):
-            if not correct:
-                inside[a, i] = -columns.inside[a, i] * columns.dual_inside[a, i]
-                outside[a, i] = -columns.outside[a, i] * columns.dual_outside[a, i]
-            else:
-                dx = step_inside[a, i]
-                dy = dm - dx
-                dz = (inside[a, i] - columns.dual_inside[a, i] * dx) / columns.inside[a, i]
-                dw = (outside[a, i] - columns.dual_outside[a, i] * dy) / columns.outside[a, i]
-                inside[a, i] += target - dx * dz
-                outside[a, i] += target - dy * dw
-        if not correct:
-            mass[a] = -columns.mass[a] * columns.dual_mass[a]
-        else:
-            mass[a] += target - dm * (mass[a] - columns.dual_mass[a] * dm) / columns.mass[a]
-
-
-@inner
-def blocking_columns(
-    columns: Columns,
-    inside: Floats,
-    outside: Floats,
-    mass: Floats,
-    step_inside: Floats,
-    step: Floats,
-    masses: int,
-) -> tuple[float, float]:
-    """Largest relative decrease of the columns' variables and of their duals."""
-    own, dual = 1e-12, 1e-12
-    for a in range(columns.used[0]):
-        dm = step[masses + a]
-        for i in range(columns.inside.shape[1]):
-            dx = step_inside[a, i]
-            dy = dm - dx
-            x, y = columns.inside[a, i], columns.outside[a, i]
-            own = max(own, max(-dx / x, -dy / y))
-            dual = max(dual, (dx - inside[a, i] / columns.dual_inside[a, i]) / x)
-            dual = max(dual, (dy - outside[a, i] / columns.dual_outside[a, i]) / y)
-        own = max(own, -dm / columns.mass[a])
-        dual = max(dual, (dm - mass[a] / columns.dual_mass[a]) / columns.mass[a])
-    return own, dual
-
-
-@inner
-def move_columns(
-    columns: Columns,
-    count: Floats,
-    inside: Floats,
-    outside: Floats,
-    mass: Floats,
-    step_inside: Floats,
-    step: Floats,
-    masses: int,
-    own: float,
-    dual: float,
-    commit: bool,
-) -> float:
-    """Complementarity after a step of these lengths; takes it if ``commit``."""
-    total = 0.0
-    for a in range(columns.used[0]):
-        dm = step[masses + a]
-        for i in range(columns.inside.shape[1]):
-            dx = step_inside[a, i]
-            dy = dm - dx
-            x, y = columns.inside[a, i], columns.outside[a, i]
-            z, v = columns.dual_inside[a, i], columns.dual_outside[a, i]
-            dz = (inside[a, i] - z * dx) / x
-            dv = (outside[a, i] - v * dy) / y
-            x += own * dx
-            y += own * dy
-            z += dual * dz
-            v += dual * dv
-            total += count[i] * (x * z + y * v)
-            if commit:
-                columns.inside[a, i] = x
-                columns.outside[a, i] = y
-                columns.dual_inside[a, i] = z
-                columns.dual_outside[a, i] = v
-        x = columns.mass[a] + own * dm
-        z = columns.dual_mass[a]
-        z += dual * (mass[a] - z * dm) / columns.mass[a]
-        total += x * z
-        if commit:
-            columns.mass[a] = x
-            columns.dual_mass[a] = z
-    return total
-
-
-@inner
-def scalar_step(
-    x: float, z: float, dx: float, rhs: float, own: float, dual: float
-) -> tuple[float, float]:
-    """One complementary pair after a step."""
-    return x + own * dx, z + dual * (rhs - z * dx) / x
-
-
-@inner
-def newton_step(problem: Problem, it: Iterate, w: Workspace, mu: float, pairs: float) -> bool:
-    """Mehrotra's predictor-corrector step from fresh residuals and factors; False if it broke down."""
-    adversary, predictor = it.adversary, it.predictor
-    q, f = adversary.used[0], predictor.used[0]
-    groups = problem.count.shape[0]
-    constraints = it.multiplier.shape[0]
-    masses, levels = f + q, 2 * f + 2 * q + 2
-    step = w.step
-    target = 0.0
-    own, dual = 0.0, 0.0
-    for phase in range(2):
-        correct = phase == 1
-        aim_columns(
-            adversary, w.comp_inside, w.comp_outside, w.comp_mass, w.step_inside, step, masses, target, correct
-        )
-        aim_columns(
-            predictor, w.comp_inside_p, w.comp_outside_p, w.comp_mass_p, w.step_predictor, step, 0, target, correct
-        )
-        for b in range(2):
-            end = MAX_COLUMNS + b
-            x, z = adversary.mass[end], adversary.dual_mass[end]
-            if correct:
-                dx = step[masses + q + b]
-                w.comp_mass[end] += target - dx * (w.comp_mass[end] - z * dx) / x
-            else:
-                w.comp_mass[end] = -x * z
-        for j in range(groups + 1):
-            x, z = it.chain_mass[j], it.chain_slack[j]
-            if correct:
-                dx = w.step_chain[j]
-                w.comp_chain[j] += target - dx * (w.comp_chain[j] - z * dx) / x
-            else:
-                w.comp_chain[j] = -x * z
-        for c in range(constraints):
-            x, z = it.multiplier[c], it.multiplier_slack[c]
-            if correct:
-                dx = step[levels + 2 + c]
-                w.comp_multiplier[c] += target - dx * (w.comp_multiplier[c] - z * dx) / x
-            else:
-                w.comp_multiplier[c] = -x * z
-        direction(problem, it, w)
-
-        # The adversary's variables and the predictor's slacks share one step length, and vice versa.
-        own, dual = blocking_columns(
-            adversary, w.comp_inside, w.comp_outside, w.comp_mass, w.step_inside, step, masses
-        )
-        own_p, dual_p = blocking_columns(
-            predictor, w.comp_inside_p, w.comp_outside_p, w.comp_mass_p, w.step_predictor, step, 0
-        )
-        own, dual = max(own, dual_p), max(dual, own_p)
-        for b in range(2):
-            end = MAX_COLUMNS + b
-            x, dx = adversary.mass[end], step[masses + q + b]
-            own = max(own, -dx / x)
-            dual = max(dual, (dx - w.comp_mass[end] / adversary.dual_mass[end]) / x)
-        for j in range(groups + 1):
-            x, dx = it.chain_mass[j], w.step_chain[j]
-            dual = max(dual, -dx / x)
-            own = max(own, (dx - w.comp_chain[j] / it.chain_slack[j]) / x)
-        for c in range(constraints):
-            x, dx = it.multiplier[c], step[levels + 2 + c]
-            own = max(own, -dx / x)
-            dual = max(dual, (dx - w.comp_multiplier[c] / it.multiplier_slack[c]) / x)
-        if not (own < 1e12 and dual < 1e12):
-            return False
-        fraction = 0.95 if correct else 1.0
-        own, dual = min(1.0, fraction / own), min(1.0, fraction / dual)
-
-        after = move_columns(
-            adversary,
-            problem.count,
-            w.comp_inside,
-            w.comp_outside,
-            w.comp_mass,
-            w.step_inside,
-            step,
-            masses,
-            own,
-            dual,
-            correct,
-        )
-        after += move_columns(
-            predictor,
-            problem.count,
-            w.comp_inside_p,
-            w.comp_outside_p,
-            w.comp_mass_p,
-            w.step_predictor,
-            step,
-            0,
-            dual,
-            own,
-            correct,
-        )
-        for b in range(2):
-            end = MAX_COLUMNS + b
-            x, z = scalar_step(
-                adversary.mass[end],
-                adversary.dual_mass[end],
-                step[masses + q + b],
-                w.comp_mass[end],
-                own,
-                dual,
-            )
-            after += x * z
-            if correct:
-                adversary.mass[end], adversary.dual_mass[end] = x, z
-        for j in range(groups + 1):
-            x, z = scalar_step(
-                it.chain_mass[j], it.chain_slack[j], w.step_chain[j], w.comp_chain[j], dual, own
-            )
-            after += x * z
-            if correct:
-                it.chain_mass[j], it.chain_slack[j] = x, z
-        for c in range(constraints):
-            x, z = scalar_step(
-                it.multiplier[c], it.multiplier_slack[c], step[levels + 2 + c], w.comp_multiplier[c], own, dual
-            )
-            after += x * z
-            if correct:
-                it.multiplier[c], it.multiplier_slack[c] = x, z
-        if not correct:
-            ratio = after / (mu * pairs)
-            target = mu * min(1.0, max(1e-8, ratio**3))
-    prices, prices_p = f, f + 2 * q + 2
-    for b in range(q):
-        adversary.price[b] += dual * step[prices + b]
-    for a in range(f):
-        predictor.price[a] += own * step[prices_p + a]
-    it.level[0] += dual * step[levels]
-    it.level[1] += own * step[levels + 1]
-    return True
+def constraint_slack(problem: Problem, it: Iterate, c: int) -> float:
+    """Compute by how much the predictor's mixture satisfies constraint c."""
+    slack = 0.0
+    for j in range(it.chain_mass.shape[0]):
+        slack += it.chain_mass[j] * problem.chain_gain[c, j]
+    predictor = it.predictor
+    for a in range(predictor.used[0]):
+        row = predictor.size_index[a]
+        hits = 0.0
+        for i in range(problem.weight.shape[0]):
+            hits += problem.weight[i] * problem.positive[i] * predictor.inside[a, i]
+        slack += predictor.mass[a] * problem.offset[c, row] + problem.gain[c, row] * hits
+    return slack
 
 
 @kernel
@@ -372,7 +168,7 @@ def solve_restricted(
     ``opening`` lists rows of the tables that the predictor has in play from the start; under
     constraints they must make a feasible mixture possible.
     """
-    groups = problem.count.shape[0]
+    groups = problem.weight.shape[0]
     w = new_workspace(groups, problem.gain.shape[0])
     it = new_iterate(problem)
     best = new_iterate(problem)
@@ -392,7 +188,6 @@ def solve_restricted(
     upper, lower = np.inf, -np.inf
     aim = 0.5
     iterations = 0
-    add_limit = 2 if groups <= 50 else 3
     radius = max(1, columns // 24)
     coarse = max(1, columns // 40)
     while True:
@@ -458,7 +253,9 @@ def solve_restricted(
             for l in range(columns):
                 value_l[l] = -value_l[l]
             for _ in range(4):
-                l = most_promising(value_l, adversary.member, -(inner_l - 0.05 * inner - 0.1 * tolerance), radius)
+                l = most_promising(
+                    value_l, adversary.member, -(inner_l - 0.05 * inner - 0.1 * tolerance), radius
+                )
                 if l < 0 or adversary.used[0] == MAX_COLUMNS:
                     break
                 if not split_adversary(problem, it, l, mu, 0.05 * mass):
@@ -479,22 +276,4 @@ def solve_restricted(
         factorise(problem, it, w, regularisation)
         if not newton_step(problem, it, w, gap / pairs, pairs):
             break
-    return Outcome(
-        upper, lower, iterations, best.adversary, best.multiplier, best.predictor, best.chain_mass
-    )
-
-
-@inner
-def constraint_slack(problem: Problem, it: Iterate, c: int) -> float:
-    """By how much the predictor's mixture satisfies constraint c."""
-    slack = 0.0
-    for j in range(it.chain_mass.shape[0]):
-        slack += it.chain_mass[j] * problem.chain_gain[c, j]
-    predictor = it.predictor
-    for a in range(predictor.used[0]):
-        row = predictor.index[a]
-        hits = 0.0
-        for i in range(problem.count.shape[0]):
-            hits += problem.count[i] * problem.positive[i] * predictor.inside[a, i]
-        slack += predictor.mass[a] * problem.offset[c, row] + problem.gain[c, row] * hits
-    return slack
+    return Outcome(upper, lower, iterations, best.adversary, best.multiplier, best.predictor, best.chain_mass)

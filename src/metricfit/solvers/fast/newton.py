@@ -1,115 +1,9 @@
-r"""The Newton step of the interior point method, in time linear in the number of items.
-
-Linearising the optimality conditions and eliminating the items' marginals leaves, with
-:math:`N_i` the small matrix of item i (adversary columns only),
-
-.. math::
-
-    (T + A C A^\top)\,\Delta r - F\,x = d, \qquad F^\top \Delta r + S\,x = b
-
-for the chain's probabilities :math:`r` and a short border :math:`x` (masses, prices, value,
-multipliers). Here :math:`T = \mathrm{diag}(t_j / r_j)` and
-:math:`C_{jk} = \sum_{i < \min(j,k)} m_i N_i^{-1}`, because the sets of the chain are nested. That is
-the covariance of noisy observations :math:`a_j^\top \xi_j` of a random walk :math:`\xi` with
-independent increments of covariance :math:`m_i N_i^{-1}`. A Kalman filter therefore *is* its
-:math:`LDL^\top` factorisation: the innovations are :math:`L^{-1}` times the right-hand side, and the
-backward pass is the solve with :math:`L^\top`. The cost is O(G c^2 + G c m) for G groups, c columns and
-m border unknowns, where a dense factorisation would need O(G^3).
-
-Border order: predictor masses (f), adversary prices (q), adversary masses (q + 2), predictor prices
-(f), the two levels, the constraints' multipliers (C).
-"""
-
-from typing import NamedTuple
+"""The right-hand sides of the Newton system, and its solution with the factors of ``elimination``."""
 
 import numpy as np
 
-from .state import MAX_COLUMNS, Floats, Ints, Iterate, Problem, inner
-
-
-class Workspace(NamedTuple):
-    """Everything a Newton step needs besides the iterate; allocated once per solve."""
-
-    item_value: Floats  # (A, G) W: what an item costs the adversary, per column
-    item_gain: Floats  # (P, G) Z: what an item earns the predictor, per column
-    chain_alpha: Floats  # (G + 1, A) alpha of each set of the chain against each column
-    curvature: Floats  # (A, G) D
-    curvature_out: Floats  # (A, G) E
-    predictor_inverse: Floats  # (P, G) 1 / D of the predictor's marginals
-    predictor_out: Floats  # (P, G) E of them
-    cross: Floats  # (P, A) alpha between the columns of both players
-    inverse: Floats  # (A, A, G) N_i^-1, both triangles
-    mixed: Floats  # (P, A, G) E_i^-1 A N_i^-1
-    scratch: Floats  # (A, G)
-    kalman_gain: Floats  # (G + 1, A)
-    variance: Floats  # (G + 1,)
-    innovation: Floats  # (m, G + 1) L^-1 F, transposed
-    border: Floats  # (m, m) Schur complement, then its LU factors
-    pivot: Ints
-    scale: Floats
-    step: Floats  # (m,) right-hand side, then border part of the step
-    step_inside: Floats  # (A, G)
-    step_predictor: Floats  # (P, G)
-    step_chain: Floats  # (G + 1,)
-    rhs_item: Floats  # (A, G)
-    rhs_predictor: Floats  # (P, G)
-    residual_item: Floats  # (A, G)
-    residual_predictor: Floats  # (P, G)
-    residual_chain: Floats  # (G + 1,)
-    residual_border: Floats  # (m,)
-    comp_inside: Floats  # (A, G) right-hand sides of the complementarity rows
-    comp_outside: Floats
-    comp_inside_p: Floats
-    comp_outside_p: Floats
-    comp_chain: Floats
-    comp_mass: Floats
-    comp_mass_p: Floats
-    comp_multiplier: Floats
-
-
-@inner
-def new_workspace(groups: int, constraints: int) -> Workspace:
-    """Uninitialised buffers for a problem with this many groups."""
-    columns = MAX_COLUMNS
-    border = 4 * columns + 4 + constraints
-    wide = (columns, groups)
-    return Workspace(
-        np.empty(wide),
-        np.empty(wide),
-        np.empty((groups + 1, columns)),
-        np.empty(wide),
-        np.empty(wide),
-        np.empty(wide),
-        np.empty(wide),
-        np.empty((columns, columns)),
-        np.empty((columns, columns, groups)),
-        np.empty((columns, columns, groups)),
-        np.empty(wide),
-        np.empty((groups + 1, columns)),
-        np.empty(groups + 1),
-        np.empty((border, groups + 1)),
-        np.empty((border, border)),
-        np.empty(border, np.int64),
-        np.empty(border),
-        np.empty(border),
-        np.empty(wide),
-        np.empty(wide),
-        np.empty(groups + 1),
-        np.empty(wide),
-        np.empty(wide),
-        np.empty(wide),
-        np.empty(wide),
-        np.empty(groups + 1),
-        np.empty(border),
-        np.empty(wide),
-        np.empty(wide),
-        np.empty(wide),
-        np.empty(wide),
-        np.empty(groups + 1),
-        np.empty(columns + 2),
-        np.empty(columns),
-        np.empty(constraints),
-    )
+from .elimination import lu_solve
+from .state import MAX_COLUMNS, Iterate, Problem, Workspace, inner
 
 
 @inner
@@ -117,19 +11,19 @@ def evaluate(problem: Problem, it: Iterate, w: Workspace) -> None:
     """Item values of both players and the residuals of every linear equation."""
     adversary, predictor = it.adversary, it.predictor
     q, f = adversary.used[0], predictor.used[0]
-    groups = problem.count.shape[0]
+    groups = problem.weight.shape[0]
     last = problem.adversary_sizes.shape[0] - 1
     constraints = it.multiplier.shape[0]
     eta, rho = it.level[0], it.level[1]
     for a in range(f):
-        row = predictor.index[a]
+        row = predictor.size_index[a]
         bonus = 0.0
         for c in range(constraints):
             bonus += it.multiplier[c] * problem.gain[c, row]
         for i in range(groups):
             w.item_gain[a, i] = bonus * problem.positive[i]
     for b in range(q):
-        column = adversary.index[b]
+        column = adversary.size_index[b]
         running = 0.0
         for i in range(groups - 1, -1, -1):
             running += it.chain_mass[i + 1] * problem.alpha[problem.chain[i + 1], column]
@@ -137,7 +31,7 @@ def evaluate(problem: Problem, it: Iterate, w: Workspace) -> None:
         for j in range(groups + 1):
             w.chain_alpha[j, b] = problem.alpha[problem.chain[j], column]
         for a in range(f):
-            alpha = problem.alpha[predictor.index[a], column]
+            alpha = problem.alpha[predictor.size_index[a], column]
             w.cross[a, b] = alpha
             for i in range(groups):
                 w.item_value[b, i] += alpha * predictor.inside[a, i]
@@ -148,7 +42,7 @@ def evaluate(problem: Problem, it: Iterate, w: Workspace) -> None:
     for b in range(q + 2):
         base = eta - adversary.dual_mass[b if b < q else MAX_COLUMNS + b - q]
         if b < q:
-            column = adversary.index[b]
+            column = adversary.size_index[b]
             size = problem.adversary_sizes[column]
             outside = 0.0
             inside = 0.0
@@ -160,12 +54,12 @@ def evaluate(problem: Problem, it: Iterate, w: Workspace) -> None:
                     - adversary.dual_inside[b, i]
                     + adversary.dual_outside[b, i]
                 )
-                outside += problem.count[i] * adversary.dual_outside[b, i]
-                inside += problem.count[i] * adversary.inside[b, i]
+                outside += problem.weight[i] * adversary.dual_outside[b, i]
+                inside += problem.weight[i] * adversary.inside[b, i]
             for j in range(groups + 1):
                 base += it.chain_mass[j] * problem.beta[problem.chain[j], column]
             for a in range(f):
-                base += predictor.mass[a] * problem.beta[predictor.index[a], column]
+                base += predictor.mass[a] * problem.beta[predictor.size_index[a], column]
             base -= size * adversary.price[b] + outside
             w.residual_border[prices + b] = inside - size * adversary.mass[b]
             total += adversary.mass[b]
@@ -174,17 +68,17 @@ def evaluate(problem: Problem, it: Iterate, w: Workspace) -> None:
             for j in range(groups + 1):
                 base += it.chain_mass[j] * problem.beta[problem.chain[j], column]
             for a in range(f):
-                base += predictor.mass[a] * problem.beta[predictor.index[a], column]
+                base += predictor.mass[a] * problem.beta[predictor.size_index[a], column]
             if b > q:
                 for i in range(groups):
-                    base -= problem.count[i] * problem.score[i]
+                    base -= problem.weight[i] * problem.score[i]
             total += adversary.mass[MAX_COLUMNS + b - q]
         w.residual_border[masses + b] = base
     w.residual_border[levels] = total
 
     total = 1.0
     for a in range(f):
-        row = predictor.index[a]
+        row = predictor.size_index[a]
         size = problem.predictor_sizes[row]
         outside = 0.0
         inside = 0.0
@@ -195,13 +89,13 @@ def evaluate(problem: Problem, it: Iterate, w: Workspace) -> None:
                 + predictor.dual_inside[a, i]
                 - predictor.dual_outside[a, i]
             )
-            outside += problem.count[i] * predictor.dual_outside[a, i]
-            inside += problem.count[i] * predictor.inside[a, i]
+            outside += problem.weight[i] * predictor.dual_outside[a, i]
+            inside += problem.weight[i] * predictor.inside[a, i]
         base = outside + size * predictor.price[a] + predictor.dual_mass[a] - rho
         base += problem.beta[row, 0] * adversary.mass[MAX_COLUMNS]
         base += problem.beta[row, last] * adversary.mass[MAX_COLUMNS + 1]
         for b in range(q):
-            base += problem.beta[row, adversary.index[b]] * adversary.mass[b]
+            base += problem.beta[row, adversary.size_index[b]] * adversary.mass[b]
         for c in range(constraints):
             base += it.multiplier[c] * problem.offset[c, row]
         w.residual_border[a] = base
@@ -216,8 +110,8 @@ def evaluate(problem: Problem, it: Iterate, w: Workspace) -> None:
         )
         for b in range(q):
             if j > 0:
-                running_inside[b] += problem.count[j - 1] * adversary.inside[b, j - 1]
-            value += problem.beta[row, adversary.index[b]] * adversary.mass[b]
+                running_inside[b] += problem.weight[j - 1] * adversary.inside[b, j - 1]
+            value += problem.beta[row, adversary.size_index[b]] * adversary.mass[b]
             value += w.chain_alpha[j, b] * running_inside[b]
         for c in range(constraints):
             value += it.multiplier[c] * problem.chain_gain[c, j]
@@ -229,359 +123,12 @@ def evaluate(problem: Problem, it: Iterate, w: Workspace) -> None:
         for j in range(groups + 1):
             slack += it.chain_mass[j] * problem.chain_gain[c, j]
         for a in range(f):
-            row = predictor.index[a]
+            row = predictor.size_index[a]
             hits = 0.0
             for i in range(groups):
-                hits += problem.count[i] * problem.positive[i] * predictor.inside[a, i]
+                hits += problem.weight[i] * problem.positive[i] * predictor.inside[a, i]
             slack += predictor.mass[a] * problem.offset[c, row] + problem.gain[c, row] * hits
         w.residual_border[levels + 2 + c] = slack
-
-
-@inner
-def invert_items(w: Workspace, groups: int, q: int, f: int) -> None:
-    """Invert the block of every item, with D and E the diagonals of its two sets of marginals.
-
-    ``inverse`` is N^-1 for N = D + A' E^-1 A, and ``mixed`` is E^-1 A N^-1. Near the solution D and E both
-    get tiny; everything is therefore derived from the one computed N^-1, so that elimination and
-    back-substitution agree to rounding. All items are treated in one sweep, which runs along them.
-    """
-    n = w.inverse
-    for b in range(q):
-        for i in range(groups):
-            n[b, b, i] = w.curvature[b, i]
-    if f == 0:
-        for b in range(q):
-            for i in range(groups):
-                n[b, b, i] = 1.0 / n[b, b, i]
-        return
-    for b in range(q):
-        for b2 in range(b + 1):
-            if b2 < b:
-                for i in range(groups):
-                    n[b, b2, i] = 0.0
-            for a in range(f):
-                weight = w.cross[a, b] * w.cross[a, b2]
-                for i in range(groups):
-                    n[b, b2, i] += weight * w.predictor_inverse[a, i]
-    # The symmetric sweep operator on the lower triangle; N is positive definite, so no pivoting.
-    column = w.scratch
-    for k in range(q):
-        for b in range(q):
-            for i in range(groups):
-                column[b, i] = n[b, k, i] if b > k else n[k, b, i]
-        for i in range(groups):
-            n[k, k, i] = 1.0 / n[k, k, i]
-        for b in range(q):
-            if b == k:
-                continue
-            for b2 in range(b + 1):
-                if b2 != k:
-                    for i in range(groups):
-                        n[b, b2, i] -= column[b, i] * column[b2, i] * n[k, k, i]
-        for b in range(q):
-            if b > k:
-                for i in range(groups):
-                    n[b, k, i] = column[b, i] * n[k, k, i]
-            elif b < k:
-                for i in range(groups):
-                    n[k, b, i] = column[b, i] * n[k, k, i]
-        for i in range(groups):
-            n[k, k, i] = -n[k, k, i]
-    for b in range(q):
-        for b2 in range(b + 1):
-            for i in range(groups):
-                n[b, b2, i] = -n[b, b2, i]
-            if b2 < b:
-                for i in range(groups):
-                    n[b2, b, i] = n[b, b2, i]
-    for a in range(f):
-        for b in range(q):
-            mixed = w.mixed[a, b]
-            for i in range(groups):
-                mixed[i] = 0.0
-            for b2 in range(q):
-                alpha = w.cross[a, b2]
-                for i in range(groups):
-                    mixed[i] += alpha * n[b2, b, i]
-            for i in range(groups):
-                mixed[i] *= w.predictor_inverse[a, i]
-
-
-@inner
-def weighted_sum(x: Floats, y: Floats, z: Floats) -> float:
-    """Sum of products of three vectors."""
-    total = 0.0
-    for i in range(x.shape[0]):
-        total += x[i] * y[i] * z[i]
-    return total
-
-
-@inner
-def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
-    """The border of the Newton system once the items' marginals are gone; upper triangle."""
-    adversary, predictor = it.adversary, it.predictor
-    q, f = adversary.used[0], predictor.used[0]
-    groups = problem.count.shape[0]
-    last = problem.adversary_sizes.shape[0] - 1
-    constraints = it.multiplier.shape[0]
-    prices, masses, prices_p, levels = f, f + q, f + 2 * q + 2, 2 * f + 2 * q + 2
-    first_multiplier = levels + 2
-    m = first_multiplier + constraints
-    border = w.border
-    for x in range(m):
-        for x2 in range(m):
-            border[x, x2] = 0.0
-    weighted = w.scratch[0]
-    for b in range(q):
-        out = w.curvature_out[b]
-        low, high = (0, q) if f > 0 else (b, b + 1)  # N is diagonal without predictor columns
-        for b2 in range(low, high):
-            nn, ns, ss = 0.0, 0.0, 0.0
-            for i in range(groups):
-                value = problem.count[i] * w.inverse[b, b2, i]
-                nn += value
-                value *= w.curvature_out[b2, i]
-                ns += value
-                ss += out[i] * value
-            border[prices + b, prices + b2] = -nn
-            border[prices + b, masses + b2] = ns
-            border[masses + b, masses + b2] = -ss
-        outside = 0.0
-        for i in range(groups):
-            outside += problem.count[i] * out[i]
-        border[masses + b, masses + b] += outside + adversary.dual_mass[b] / adversary.mass[b]
-        border[prices + b, masses + b] -= problem.adversary_sizes[adversary.index[b]]
-        border[masses + b, levels] = 1.0
-    for b in range(2):
-        end = MAX_COLUMNS + b
-        border[masses + q + b, masses + q + b] = adversary.dual_mass[end] / adversary.mass[end]
-        border[masses + q + b, levels] = 1.0
-    for a in range(f):
-        row = predictor.index[a]
-        out = w.predictor_out[a]
-        for b in range(q):
-            mixed = w.mixed[a, b]
-            np_, ns, op, os = 0.0, 0.0, 0.0, 0.0
-            for i in range(groups):
-                value = problem.count[i] * mixed[i]
-                scaled = value * w.curvature_out[b, i]
-                np_ += value
-                ns += scaled
-                op += out[i] * value
-                os += out[i] * scaled
-            border[prices + b, prices_p + a] = np_
-            border[masses + b, prices_p + a] = -ns
-            border[a, prices + b] = -op
-            border[a, masses + b] = os + problem.beta[row, adversary.index[b]]
-        border[a, masses + q] = problem.beta[row, 0]
-        border[a, masses + q + 1] = problem.beta[row, last]
-        border[a, levels + 1] = -1.0
-        for a2 in range(f):
-            # (E^-1 - E^-1 A N^-1 A' E^-1) between two predictor columns, for every item.
-            for i in range(groups):
-                weighted[i] = 0.0
-            for b in range(q):
-                alpha = w.cross[a2, b]
-                for i in range(groups):
-                    weighted[i] -= alpha * w.mixed[a, b, i]
-            if a2 == a:
-                for i in range(groups):
-                    weighted[i] += 1.0
-            pp, po, oo, hits, hits_out = 0.0, 0.0, 0.0, 0.0, 0.0
-            for i in range(groups):
-                value = problem.count[i] * weighted[i] * w.predictor_inverse[a2, i]
-                pp += value
-                po += out[i] * value
-                oo += out[i] * value * w.predictor_out[a2, i]
-                hits += problem.positive[i] * value
-                hits_out += problem.positive[i] * out[i] * value
-            border[prices_p + a, prices_p + a2] = pp
-            border[a, prices_p + a2] = -po
-            border[a, a2] = oo
-            for c in range(constraints):
-                gain = problem.gain[c, predictor.index[a2]]
-                border[a, first_multiplier + c] += gain * hits_out
-                border[prices_p + a, first_multiplier + c] -= gain * hits
-                for c2 in range(constraints):
-                    border[first_multiplier + c, first_multiplier + c2] += (
-                        gain * problem.gain[c2, row] * hits
-                    )
-        outside = 0.0
-        for i in range(groups):
-            outside += problem.count[i] * out[i]
-        border[a, a] -= outside + predictor.dual_mass[a] / predictor.mass[a]
-        border[a, prices_p + a] += problem.predictor_sizes[row]
-        for c in range(constraints):
-            border[a, first_multiplier + c] += problem.offset[c, row]
-            gain = problem.gain[c, row]
-            for b in range(q):
-                hits = weighted_sum(problem.count, problem.positive, w.mixed[a, b])
-                border[prices + b, first_multiplier + c] -= gain * hits
-                hits = 0.0
-                for i in range(groups):
-                    hits += problem.count[i] * problem.positive[i] * w.mixed[a, b, i] * w.curvature_out[b, i]
-                border[masses + b, first_multiplier + c] += gain * hits
-    for c in range(constraints):
-        x = first_multiplier + c
-        border[x, x] += it.multiplier_slack[c] / it.multiplier[c]
-
-
-@inner
-def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
-    """Eliminate the chain by a Kalman filter and complete the border's Schur complement."""
-    adversary, predictor = it.adversary, it.predictor
-    q, f = adversary.used[0], predictor.used[0]
-    groups = problem.count.shape[0]
-    last = problem.adversary_sizes.shape[0] - 1
-    constraints = it.multiplier.shape[0]
-    prices, masses, prices_p, levels = f, f + q, f + 2 * q + 2, 2 * f + 2 * q + 2
-    first_multiplier = levels + 2
-    m = first_multiplier + constraints
-    cov = np.zeros((q, q))  # posterior covariance of the random walk
-    state = np.zeros((q, m))  # its filtered mean for each border unknown, plus the items' own share
-    e = np.empty(m)
-    product = np.zeros(q)
-    for j in range(groups + 1):
-        if j > 0:
-            i = j - 1
-            count = problem.count[i]
-            for b in range(q):
-                low, high = (0, q) if f > 0 else (b, b + 1)
-                for b2 in range(low, high):
-                    value = count * w.inverse[b, b2, i]
-                    cov[b, b2] += value
-                    state[b, prices + b2] += value
-                    state[b, masses + b2] -= value * w.curvature_out[b2, i]
-                for a in range(f):
-                    value = count * w.mixed[a, b, i]
-                    state[b, a] += w.predictor_out[a, i] * value
-                    state[b, prices_p + a] -= value
-                    for c in range(constraints):
-                        state[b, first_multiplier + c] += (
-                            problem.positive[i] * problem.gain[c, predictor.index[a]] * value
-                        )
-        row = problem.chain[j]
-        for x in range(m):
-            e[x] = 0.0
-        for b in range(q):
-            e[masses + b] = problem.beta[row, adversary.index[b]]
-        e[masses + q] = problem.beta[row, 0]
-        e[masses + q + 1] = problem.beta[row, last]
-        e[levels + 1] = -1.0
-        for c in range(constraints):
-            e[first_multiplier + c] = problem.chain_gain[c, j]
-        variance = 0.0
-        if j > 0:
-            for b in range(q):
-                alpha = w.chain_alpha[j, b]
-                value = 0.0
-                for b2 in range(q):
-                    value += cov[b, b2] * w.chain_alpha[j, b2]
-                product[b] = value
-                variance += alpha * value
-                for x in range(m):
-                    e[x] -= alpha * state[b, x]
-        variance = max(variance, 0.0) + it.chain_slack[j] / it.chain_mass[j]
-        w.variance[j] = variance
-        for b in range(q):
-            gain = product[b] / variance if j > 0 else 0.0
-            w.kalman_gain[j, b] = gain
-            for b2 in range(q):
-                cov[b, b2] -= gain * product[b2]
-            for x in range(m):
-                state[b, x] += gain * e[x]
-        for x in range(m):
-            w.innovation[x, j] = e[x]
-    for x in range(m):
-        for x2 in range(x, m):
-            total = 0.0
-            for j in range(groups + 1):
-                total += w.innovation[x, j] * w.innovation[x2, j] / w.variance[j]
-            w.border[x, x2] += total
-            w.border[x2, x] = w.border[x, x2]
-
-
-@inner
-def factorise(problem: Problem, it: Iterate, w: Workspace, regularisation: float) -> None:
-    """Eliminate the items, then the chain, and factorise what remains."""
-    adversary, predictor = it.adversary, it.predictor
-    q, f = adversary.used[0], predictor.used[0]
-    groups = problem.count.shape[0]
-    for b in range(q):
-        for i in range(groups):
-            out = adversary.dual_outside[b, i] / adversary.outside[b, i]
-            w.curvature_out[b, i] = out
-            w.curvature[b, i] = adversary.dual_inside[b, i] / adversary.inside[b, i] + out + regularisation
-    for a in range(f):
-        for i in range(groups):
-            out = predictor.dual_outside[a, i] / predictor.outside[a, i]
-            w.predictor_out[a, i] = out
-            w.predictor_inverse[a, i] = 1.0 / (
-                predictor.dual_inside[a, i] / predictor.inside[a, i] + out + regularisation
-            )
-    invert_items(w, groups, q, f)
-    eliminate_items(problem, it, w)
-    filter_chain(problem, it, w)
-    lu_factorise(w.border, 2 * f + 2 * q + 4 + it.multiplier.shape[0], w.pivot, w.scale)
-
-
-@inner
-def lu_factorise(matrix: Floats, m: int, pivot: Ints, scale: Floats) -> None:
-    """LU with partial pivoting after symmetric equilibration; the border is indefinite."""
-    for x in range(m):
-        scale[x] = 1.0
-    for _ in range(2):
-        for x in range(m):
-            largest = 0.0
-            for x2 in range(m):
-                largest = max(largest, abs(matrix[x, x2]) * scale[x2])
-            largest *= scale[x]
-            if largest > 0.0:
-                scale[x] /= np.sqrt(largest)
-    for x in range(m):
-        for x2 in range(m):
-            matrix[x, x2] *= scale[x] * scale[x2]
-    for k in range(m):
-        best = k
-        for x in range(k + 1, m):
-            if abs(matrix[x, k]) > abs(matrix[best, k]):
-                best = x
-        pivot[k] = best
-        if best != k:
-            for x2 in range(m):
-                matrix[k, x2], matrix[best, x2] = matrix[best, x2], matrix[k, x2]
-        if matrix[k, k] == 0.0:
-            matrix[k, k] = 1e-30
-        inverse = 1.0 / matrix[k, k]
-        for x in range(k + 1, m):
-            factor = matrix[x, k] * inverse
-            matrix[x, k] = factor
-            if factor != 0.0:
-                for x2 in range(k + 1, m):
-                    matrix[x, x2] -= factor * matrix[k, x2]
-
-
-@inner
-def lu_solve(matrix: Floats, m: int, pivot: Ints, scale: Floats, x: Floats) -> None:
-    """Solve in place with the factors of :func:`lu_factorise`."""
-    for k in range(m):
-        x[k] *= scale[k]
-    for k in range(m):
-        best = pivot[k]
-        if best != k:
-            x[k], x[best] = x[best], x[k]
-    for k in range(m):
-        value = x[k]
-        for k2 in range(k):
-            value -= matrix[k, k2] * x[k2]
-        x[k] = value
-    for k in range(m - 1, -1, -1):
-        value = x[k]
-        for k2 in range(k + 1, m):
-            value -= matrix[k, k2] * x[k2]
-        x[k] = value / matrix[k, k]
-    for k in range(m):
-        x[k] *= scale[k]
 
 
 @inner
@@ -589,7 +136,7 @@ def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
     """Solve for the step that removes the residuals and meets the complementarity targets."""
     adversary, predictor = it.adversary, it.predictor
     q, f = adversary.used[0], predictor.used[0]
-    groups = problem.count.shape[0]
+    groups = problem.weight.shape[0]
     constraints = it.multiplier.shape[0]
     prices, masses, prices_p, levels = f, f + q, f + 2 * q + 2, 2 * f + 2 * q + 2
     first_multiplier = levels + 2
@@ -602,19 +149,17 @@ def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
         outside = 0.0
         for i in range(groups):
             out = w.comp_outside[b, i] / adversary.outside[b, i]
-            w.rhs_item[b, i] = (
-                w.comp_inside[b, i] / adversary.inside[b, i] - out - w.residual_item[b, i]
-            )
-            outside += problem.count[i] * out
+            w.rhs_item[b, i] = w.comp_inside[b, i] / adversary.inside[b, i] - out - w.residual_item[b, i]
+            outside += problem.weight[i] * out
         step[masses + b] += outside + w.comp_mass[b] / adversary.mass[b]
     for b in range(2):
         end = MAX_COLUMNS + b
         step[masses + q + b] += w.comp_mass[end] / adversary.mass[end]
     for a in range(f):
-        row = predictor.index[a]
+        row = predictor.size_index[a]
         price, mass, bonus = 0.0, 0.0, 0.0
         for i in range(groups):
-            count = problem.count[i]
+            count = problem.weight[i]
             out = w.comp_outside_p[a, i] / predictor.outside[a, i]
             value = out - w.comp_inside_p[a, i] / predictor.inside[a, i] - w.residual_predictor[a, i]
             w.rhs_predictor[a, i] = value
@@ -644,7 +189,7 @@ def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
                 own[b, i] += w.inverse[b, b2, i] * w.rhs_item[b2, i]
         plain, out = 0.0, 0.0
         for i in range(groups):
-            own[b, i] *= problem.count[i]
+            own[b, i] *= problem.weight[i]
             plain += own[b, i]
             out += w.curvature_out[b, i] * own[b, i]
         step[prices + b] -= plain
@@ -666,7 +211,7 @@ def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
         step[a] -= out
         step[prices_p + a] += plain
         for c in range(constraints):
-            step[first_multiplier + c] -= problem.gain[c, predictor.index[a]] * hits
+            step[first_multiplier + c] -= problem.gain[c, predictor.size_index[a]] * hits
 
     # Forward: filter the chain's right-hand side.
     state = np.zeros(q)
@@ -711,7 +256,7 @@ def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
     for a in range(f):
         mass, price, bonus = step[a], step[prices_p + a], 0.0
         for c in range(constraints):
-            bonus += problem.gain[c, predictor.index[a]] * step[first_multiplier + c]
+            bonus += problem.gain[c, predictor.size_index[a]] * step[first_multiplier + c]
         for i in range(groups):
             value = w.predictor_out[a, i] * mass - price + problem.positive[i] * bonus
             w.step_predictor[a, i] = value - w.rhs_predictor[a, i]

@@ -39,7 +39,8 @@ def smallest_sum(value: Floats, count: Floats, order: Ints, size: float) -> floa
     for a in range(groups):
         g = order[a]
         if count[g] >= left:
-            return total + left * value[g]
+            total += left * value[g]
+            break
         total += count[g] * value[g]
         left -= count[g]
     return total
@@ -52,7 +53,7 @@ def price_adversary(problem: Problem, it: Iterate, stride: int, value: Floats) -
     Only every ``stride``-th size and those in play are looked at; the others are set to infinity.
     """
     predictor = it.predictor
-    groups = problem.count.shape[0]
+    groups = problem.weight.shape[0]
     sizes = problem.adversary_sizes.shape[0]
     f = predictor.used[0]
     order = np.arange(groups)
@@ -70,16 +71,16 @@ def price_adversary(problem: Problem, it: Iterate, stride: int, value: Floats) -
             total += mass * problem.beta_t[l, row]
             cost[i] = running - problem.score[i]
         for a in range(f):
-            row = predictor.index[a]
+            row = predictor.size_index[a]
             total += predictor.mass[a] * problem.beta_t[l, row]
             alpha = problem.alpha_t[l, row]
             for i in range(groups):
                 cost[i] += alpha * predictor.inside[a, i]
         if l == sizes - 1:
             for i in range(groups):
-                total -= problem.count[i] * problem.score[i]
+                total -= problem.weight[i] * problem.score[i]
         elif l > 0:
-            total += smallest_sum(cost, problem.count, order, problem.adversary_sizes[l])
+            total += smallest_sum(cost, problem.weight, order, problem.adversary_sizes[l])
         value[l] = total
 
 
@@ -96,7 +97,7 @@ def price_predictor(
 
     Only every ``stride``-th size and those in play are looked at; the others are set to -infinity.
     """
-    groups = problem.count.shape[0]
+    groups = problem.weight.shape[0]
     q = adversary.used[0]
     last = problem.adversary_sizes.shape[0] - 1
     base = 0.0
@@ -104,7 +105,7 @@ def price_predictor(
         chosen = adversary.mass[MAX_COLUMNS + 1]
         for b in range(q):
             chosen += adversary.inside[b, i]
-        base -= problem.count[i] * problem.score[i] * chosen
+        base -= problem.weight[i] * problem.score[i] * chosen
     order = np.arange(groups)
     loss = np.empty(groups)
     for row in range(problem.alpha.shape[0]):
@@ -121,23 +122,23 @@ def price_predictor(
         for i in range(groups):
             loss[i] = -bonus * problem.positive[i]
         for b in range(q):
-            column = adversary.index[b]
+            column = adversary.size_index[b]
             total += problem.beta[row, column] * adversary.mass[b]
             alpha = problem.alpha[row, column]
             for i in range(groups):
                 loss[i] -= alpha * adversary.inside[b, i]
         size = problem.predictor_sizes[row]
         if size > 0.0:
-            total -= smallest_sum(loss, problem.count, order, size)
+            total -= smallest_sum(loss, problem.weight, order, size)
         value[row] = total
 
 
 @inner
 def chain_value(problem: Problem, adversary: Columns, multiplier: Floats) -> float:
-    """The best payoff among the sets of the chain, against the current adversary."""
+    """Find the best payoff among the sets of the chain, against the current adversary."""
     q = adversary.used[0]
     last = problem.adversary_sizes.shape[0] - 1
-    groups = problem.count.shape[0]
+    groups = problem.weight.shape[0]
     running = np.zeros(q)
     cost = 0.0
     best = -np.inf
@@ -146,9 +147,9 @@ def chain_value(problem: Problem, adversary: Columns, multiplier: Floats) -> flo
         value = problem.beta[row, 0] * adversary.mass[MAX_COLUMNS]
         value += problem.beta[row, last] * adversary.mass[MAX_COLUMNS + 1]
         for b in range(q):
-            column = adversary.index[b]
+            column = adversary.size_index[b]
             if j > 0:
-                running[b] += problem.count[j - 1] * adversary.inside[b, j - 1]
+                running[b] += problem.weight[j - 1] * adversary.inside[b, j - 1]
             value += problem.beta[row, column] * adversary.mass[b]
             value += problem.alpha[row, column] * running[b]
         for c in range(multiplier.shape[0]):
@@ -158,7 +159,7 @@ def chain_value(problem: Problem, adversary: Columns, multiplier: Floats) -> flo
             chosen = adversary.mass[MAX_COLUMNS + 1]
             for b in range(q):
                 chosen += adversary.inside[b, j - 1]
-            cost += problem.count[j - 1] * problem.score[j - 1] * chosen
+            cost += problem.weight[j - 1] * problem.score[j - 1] * chosen
     return best - cost
 
 

@@ -57,7 +57,7 @@ def chain_order(game: Game, blocks: Ints) -> Ints:
 def restrict(
     game: Game, blocks: Ints, order: Ints, tables: Tables, rows: Ints, columns: Ints, chain: Ints
 ) -> Problem:
-    """The restricted game on these blocks and sizes.
+    """Write down the restricted game on these blocks and sizes.
 
     Lengths are measured in the average length of a block, which keeps every quantity of the
     interior point method near one whatever the number of items. Scores beyond ``tables.reach`` decide
@@ -136,7 +136,7 @@ def to_strategies(
     Sets of the chain with the smallest probabilities, ``spare`` in total, are left out.
     """
     used = outcome.adversary.used[0]
-    ranked = np.argsort(outcome.adversary.index[:used])
+    ranked = np.argsort(outcome.adversary.size_index[:used])
     sizes, weights, marginals = _adversary(outcome.adversary, ranked, order, columns)
     adversary = Strategy(sizes, weights, marginals, blocks)
     sizes, weights, marginals = _predictor(
@@ -164,7 +164,7 @@ def _adversary(columns: Columns, ranked: Ints, order: Ints, sizes: Ints) -> tupl
         marginals[used + 1, i] = columns.mass[MAX_COLUMNS + 1]
     for x in range(used):
         a = ranked[x]
-        taken[x + 1] = sizes[columns.index[a]]
+        taken[x + 1] = sizes[columns.size_index[a]]
         weights[x + 1] = columns.mass[a]
         for i in range(groups):
             marginals[x + 1, order[i]] = columns.inside[a, i]
@@ -196,7 +196,7 @@ def _predictor(
         if kept[j] > 0.0:
             slot[chain[j]] = 0
     for a in range(columns.used[0]):
-        slot[columns.index[a]] = 0
+        slot[columns.size_index[a]] = 0
     used = 0
     for row in range(sizes.shape[0]):
         if slot[row] == 0:
@@ -215,7 +215,7 @@ def _predictor(
             for i in range(j):
                 marginals[x, order[i]] += kept[j]
     for a in range(columns.used[0]):
-        x = slot[columns.index[a]]
+        x = slot[columns.size_index[a]]
         weights[x] += columns.mass[a]
         for i in range(groups):
             marginals[x, order[i]] += columns.inside[a, i]

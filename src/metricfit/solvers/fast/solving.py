@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from metricfit.game import Game, Strategy, adversary_values, make_feasible, most_slack, predictor_values
+from metricfit.game import (
+    Game,
+    Strategy,
+    adversary_values,
+    bounds,
+    clean,
+    make_feasible,
+    most_slack,
+    predictor_values,
+)
 from metricfit.solvers.lp import solve_exact_lp
 from metricfit.solvers.solution import Answer
 
@@ -52,22 +63,38 @@ def _solve_items(game: Game, tol: float, max_iter: int) -> Answer:
     tables, sizes = whole_tables(game.metric, game.n)
     order = chain_order(game, sizes)
     problem = restrict(game, sizes, order, tables, sizes, sizes, sizes)
-    outcome, iterations, note = _attempts(problem, _opening(game), 0.9 * tol, max_iter)
-    if outcome.upper - outcome.lower > tol and game.n <= LINEAR_PROGRAM_ITEMS:
+    opening = _opening(game)
+    iterations = 0
+    answer = None
+    for target in (0.9 * tol, 0.1 * tol):
+        outcome, steps, note = _attempts(problem, opening, target, max_iter)
+        iterations += steps
+        if not np.isfinite(outcome.upper - outcome.lower):
+            break
+        adversary, predictor = to_strategies(outcome, sizes, order, sizes, sizes, sizes, 0.05 * target)
+        adversary = settle(game, tables.reach, adversary)
+        answer = Answer(adversary, predictor, outcome.multiplier, iterations, note)
+        if outcome.upper - outcome.lower <= target and _survives(game, answer, tol):
+            return answer
+    if game.n <= LINEAR_PROGRAM_ITEMS:
         exact = solve_exact_lp(game, tol)
-        return Answer(
-            exact.adversary, exact.predictor, exact.multipliers, iterations, "the linear program finished it"
-        )
-    if not np.isfinite(outcome.upper - outcome.lower):
-        return _plain_answer(game, iterations)
-    adversary, predictor = to_strategies(outcome, sizes, order, sizes, sizes, sizes, 0.05 * tol)
-    adversary = settle(game, tables.reach, adversary)
-    return Answer(adversary, predictor, outcome.multiplier, iterations, note)
+        return replace(exact, iterations=iterations, note="the linear program finished it")
+    return answer or _plain_answer(game, iterations)
 
 
-def _attempts(
-    problem: Problem, opening: Ints, tolerance: float, max_iter: int
-) -> tuple[Outcome, int, str]:
+def _survives(game: Game, answer: Answer, tol: float) -> bool:
+    """Whether the gap stays below ``tol`` when the predictor is made to meet the constraints.
+
+    Without constraints there is nothing to mend.
+    """
+    if game.gain.shape[0] == 0:
+        return True
+    predictor = make_feasible(game.gain, game.offset, game.split, clean(answer.predictor))
+    lower, upper = bounds(game, clean(answer.adversary), answer.multipliers, predictor)
+    return upper - lower <= tol
+
+
+def _attempts(problem: Problem, opening: Ints, tolerance: float, max_iter: int) -> tuple[Outcome, int, str]:
     """Solve with one regularisation after the other until the gap closes; keep the best."""
     best, iterations, note = None, 0, ""
     for regularisation in REGULARISATIONS:
@@ -91,7 +118,7 @@ def _opening(game: Game) -> Ints:
 
 
 def _plain_answer(game: Game, iterations: int) -> Answer:
-    """What is left when everything failed: both players pick the positive scores."""
+    """Let both players pick the positive scores, when everything else failed."""
     chosen = game.scores > 0.0
     size = np.array([np.count_nonzero(chosen)])
     both = Strategy(size, np.ones(1), chosen[None, :].astype(np.float64), np.arange(game.n + 1))
