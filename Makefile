@@ -24,7 +24,7 @@ $(STAMP): requirements-dev.lock pyproject.toml
 	else touch $(STAMP); fi
 
 demo: $(STAMP) ## train with cross-entropy and for the metric, and compare
-	@$(BIN)/python examples/demo.py
+	@$(BIN)/metricfit demo
 
 test: $(STAMP) ## run the tests, the doctests and the snippets of the README
 	@$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow"

@@ -3,7 +3,8 @@
 import math
 
 import pandas as pd
-from hypothesis import HealthCheck, given, settings
+import pytest
+from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -27,7 +28,7 @@ NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6
 
 @st.composite
 def tables(draw):
-    rows = draw(st.integers(1, 40))
+    rows = draw(st.one_of(st.integers(1, 12), st.integers(12, 60)))
     names = draw(st.lists(NAMES, min_size=1, max_size=5, unique_by=lambda name: name.strip()))
     columns = {}
     for name in names:
@@ -44,14 +45,12 @@ def run(*words):
     return CliRunner().invoke(app, [str(word) for word in words])
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-@given(table=tables(), metric=st.sampled_from(["f1", "mcc", "precision"]), seed=st.integers(0, 3))
-def test_fit_gives_a_model_or_a_sentence(tmp_path_factory, table, metric, seed):
-    folder = tmp_path_factory.mktemp("fuzz")
+def check(folder, table, metric, seed):
     table.to_csv(folder / "table.csv", index=False)
     words = ["--target", "target", "--metric", metric, "--epochs", 1, "--seed", seed, "--out", folder / "run"]
     result = run("fit", folder / "table.csv", *words)
     left = sorted(path.name for path in folder.iterdir())
+    event("a sentence" if result.exit_code == 2 else "a model")
     if result.exit_code == 2:
         assert "metricfit: " in result.output
         assert left == ["table.csv"]
@@ -63,3 +62,20 @@ def test_fit_gives_a_model_or_a_sentence(tmp_path_factory, table, metric, seed):
         )
         assert again.exit_code == 0, again.output
         assert len(pd.read_csv(folder / "p.csv")) == len(pd.read_csv(folder / "table.csv"))
+
+
+FEW = {"suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large]}
+ASKED = {"table": tables(), "metric": st.sampled_from(["f1", "mcc", "precision"]), "seed": st.integers(0, 3)}
+
+
+@settings(max_examples=8, **FEW)
+@given(**ASKED)
+def test_fit_gives_a_model_or_a_sentence(tmp_path_factory, table, metric, seed):
+    check(tmp_path_factory.mktemp("fuzz"), table, metric, seed)
+
+
+@pytest.mark.slow
+@settings(max_examples=150, **FEW)
+@given(**ASKED)
+def test_fit_gives_a_model_or_a_sentence_many_times(tmp_path_factory, table, metric, seed):
+    check(tmp_path_factory.mktemp("fuzz"), table, metric, seed)
