@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
+from functools import cache
+from threading import Timer
 
 import numpy as np
 
@@ -13,9 +16,11 @@ from metricfit.game import (
     bounds,
     clean,
     make_feasible,
+    make_game,
     most_slack,
     predictor_values,
 )
+from metricfit.metrics import accuracy
 from metricfit.solvers.lp import solve_exact_lp
 from metricfit.solvers.solution import Answer
 
@@ -34,6 +39,8 @@ MOST_BLOCKS = 1200
 
 REGULARISATIONS = (1e-6, 1e-8, 1e-4)
 """Added to the curvature in the Newton step, in the order in which they are tried."""
+
+NOTICE_SECONDS = 2.0
 
 LINEAR_PROGRAM_ITEMS = 40
 """Up to this many items the linear program is the last resort."""
@@ -54,9 +61,23 @@ def solve_fast(game: Game, tol: float, *, max_iter: int = 150) -> Answer:
         Newton steps per attempt. An attempt that misses is followed by others with another
         regularisation and, for a few items, by the linear program; the note of the answer says so.
     """
+    _ready()
     if game.n <= SINGLE_ITEMS:
         return _solve_items(game, tol, max_iter)
     return _solve_blocks(game, tol, max_iter)
+
+
+@cache
+def _ready() -> None:
+    """Compile the kernels, or load them from disk; say so if it takes a while."""
+    message = "compiling the solver, about half a minute; this happens once per installation"
+    notice = Timer(NOTICE_SECONDS, logging.getLogger("metricfit").warning, [message])
+    notice.daemon = True
+    notice.start()
+    try:
+        _solve_items(make_game(accuracy, [0.1, -0.1]), 1e-3, 50)
+    finally:
+        notice.cancel()
 
 
 def _solve_items(game: Game, tol: float, max_iter: int) -> Answer:
