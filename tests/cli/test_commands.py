@@ -142,7 +142,7 @@ MISTAKES = {
     "no constraint": ("table.csv", {}, ["--subject-to", "recall"], "is not a constraint"),
     "unknown positive": ("table.csv", {}, ["--positive", "maybe"], "is no value of churn"),
     "nothing to resume": ("table.csv", {}, ["--resume"], "no unfinished run"),
-    "bad fraction": ("table.csv", {}, ["--test-fraction", "7"], "0.01"),
+    "bad fraction": ("table.csv", {}, ["--test-fraction", "7"], "Invalid value"),
 }  # fmt: skip
 
 
@@ -178,8 +178,10 @@ def test_a_mistake_is_a_sentence_and_leaves_nothing_behind(tables, mistake):
         (lambda table: table.rename(columns={"plan": "plans"}), "Did you mean plans?"),
         (lambda table: table.assign(plan="gold"), "not in the training table: gold"),
         (lambda table: table.assign(age="old"), "held numbers in the training table; here it holds old"),
+        (lambda table: table.assign(since="once"), "held dates written like %Y-%m-%d"),
+        (lambda table: table.assign(since="01/02/2020"), "here it holds 01/02/2020"),
     ],
-    ids=["columns missing", "renamed", "unknown category", "text for numbers"],
+    ids=["columns missing", "renamed", "unknown category", "text for numbers", "no dates", "other dates"],
 )
 def test_a_table_that_does_not_fit_the_model_is_refused(trained, tmp_path, change, sentence):
     change(a_table()).to_csv(tmp_path / "new.csv", index=False)
@@ -187,6 +189,17 @@ def test_a_table_that_does_not_fit_the_model_is_refused(trained, tmp_path, chang
     assert result.exit_code == 2
     assert sentence in result.output
     assert left_behind(tmp_path) == ["new.csv"]
+
+
+def test_gaps_and_what_was_never_used_are_no_obstacle(trained, tmp_path):
+    table = a_table().assign(age=None, plan=None, since=None, note=5, active=None)
+    table.assign(empty="filled").to_csv(tmp_path / "filled.csv", index=False)
+    table.drop(columns="empty").assign(extra=1).to_csv(tmp_path / "lacking.csv", index=False)
+    for name in ("filled", "lacking"):
+        result = run(
+            "predict", trained / "run", tmp_path / f"{name}.csv", "--out", tmp_path / f"{name}.p.csv"
+        )
+        assert result.exit_code == 0, result.output
 
 
 def test_unknown_categories_can_be_ignored(trained, tmp_path):
@@ -263,6 +276,7 @@ def test_a_killed_run_leaves_no_model_and_can_go_on(tmp_path):
     assert left_behind(tmp_path) == ["run", "table.csv"]
 
 
+@pytest.mark.slow
 def test_a_run_of_other_settings_is_not_resumed(tmp_path):
     a_table(3000).to_csv(tmp_path / "table.csv", index=False)
     process = start(tmp_path)

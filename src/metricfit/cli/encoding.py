@@ -18,7 +18,7 @@ from metricfit.cli.tables import as_text, tidy
 
 __all__ = ["STEPS", "Columns", "fit_encoder", "transformed"]
 
-Kind = Literal["numbers", "dates", "categories", "text"]
+Kind = Literal["numbers", "dates", "categories", "text", "unused"]
 # Columns of text with at most so many different values are categories, one feature each.
 CATEGORIES = 30
 TEXT_FEATURES = 20
@@ -32,24 +32,32 @@ class Columns:
     Attributes
     ----------
     kinds : dict
-        The kind of every column.
+        The kind of every column; those that are "unused" held nothing.
     categories : dict
         The values that were seen in columns of categories.
+    formats : dict
+        How dates that were read from text are written.
     """
 
     kinds: dict[str, Kind]
     categories: dict[str, list[str]]
+    formats: dict[str, str]
 
     def check(self, table: pd.DataFrame, *, ignore_unknown: bool) -> pd.DataFrame:
         """Return the columns in their order and of their kinds, or say what is wrong with them."""
-        missing = [name for name in self.kinds if name not in table.columns]
+        used = [name for name, kind in self.kinds.items() if kind != "unused"]
+        missing = [name for name in used if name not in table.columns]
         if missing:
             guess = did_you_mean(missing[0], [name for name in table.columns if name not in self.kinds])
             raise UserMistakeError(
                 f"The table lacks {_columns(missing)} that the model was trained with.{guess}"
             )
-        known = tidy(table[list(self.kinds)])
-        checked = {name: self._column(name, known[name], ignore_unknown) for name in self.kinds}
+        known = tidy(table[used])
+        nothing = pd.Series(np.nan, index=table.index)
+        checked = {
+            name: nothing if kind == "unused" else self._column(name, known[name], ignore_unknown)
+            for name, kind in self.kinds.items()
+        }
         return pd.DataFrame(checked, index=table.index)
 
     def _column(self, name: str, column: pd.Series[Any], ignore_unknown: bool) -> pd.Series[Any]:
@@ -57,7 +65,7 @@ class Columns:
         if kind == "numbers":
             return _numbers(name, column)
         if kind == "dates":
-            return column
+            return _dates(name, column, self.formats.get(name))
         texts = as_text(name, column)
         if kind == "categories" and not ignore_unknown:
             unknown = sorted(set(texts.dropna()) - set(self.categories[name]))
@@ -85,11 +93,11 @@ def fit_encoder(table: pd.DataFrame, seed: int) -> tuple[Any, Columns]:
     )
     encoder = Pipeline(list(zip(STEPS, [vectorizer, SimpleImputer(), StandardScaler()], strict=True)))
     encoder.fit(table)
-    kinds: dict[str, Kind] = {str(name): _kind(vectorizer, str(name), table[name]) for name in table.columns}
+    kinds: dict[str, Kind] = {str(name): _kind(vectorizer, str(name)) for name in table.columns}
     categories = {
         name: sorted(set(table[name].dropna())) for name, kind in kinds.items() if kind == "categories"
     }
-    return encoder, Columns(kinds, categories)
+    return encoder, Columns(kinds, categories, _formats(vectorizer, kinds))
 
 
 def transformed(encoder: Any, table: pd.DataFrame) -> npt.NDArray[np.float32]:
@@ -97,13 +105,38 @@ def transformed(encoder: Any, table: pd.DataFrame) -> npt.NDArray[np.float32]:
     return np.asarray(encoder.transform(table), dtype=np.float32)
 
 
-def _kind(vectorizer: TableVectorizer, name: str, column: pd.Series[Any]) -> Kind:
-    found = vectorizer.column_to_kind_.get(name)
-    if found == "low_cardinality":
-        return "categories"
-    if found == "datetime":
-        return "dates"
-    return "numbers" if pd.api.types.is_numeric_dtype(column.dtype) else "text"
+def _kind(vectorizer: TableVectorizer, name: str) -> Kind:
+    kinds: dict[str, Kind] = {
+        "numeric": "numbers",
+        "datetime": "dates",
+        "low_cardinality": "categories",
+        "high_cardinality": "text",
+    }
+    return kinds.get(vectorizer.column_to_kind_.get(name), "unused")
+
+
+def _formats(vectorizer: TableVectorizer, kinds: dict[str, Kind]) -> dict[str, str]:
+    found = {}
+    for name in (name for name, kind in kinds.items() if kind == "dates"):
+        for step in vectorizer.all_processing_steps_[name]:
+            if getattr(step, "format_", None):
+                found[name] = str(step.format_)
+    return found
+
+
+def _dates(name: str, column: pd.Series[Any], written: str | None) -> pd.Series[Any]:
+    """Return a column as the encoder expects it: as text if its dates were read from text."""
+    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+        return column if written is None else column.dt.strftime(written)
+    texts = as_text(name, column)
+    dates = pd.to_datetime(texts, format=written or "ISO8601", errors="coerce")
+    lost = texts[dates.isna() & texts.notna()]
+    if len(lost):
+        example = f" written like {written}" if written else ""
+        raise UserMistakeError(
+            f"Column {name} held dates{example} in the training table; here it holds {listed(lost.unique())}."
+        )
+    return dates if written is None else texts
 
 
 def _numbers(name: str, column: pd.Series[Any]) -> pd.Series[Any]:

@@ -98,6 +98,7 @@ def save_model(folder: Path, model: Model) -> None:
         "threshold": model.threshold,
         "kinds": model.columns.kinds,
         "categories": model.columns.categories,
+        "formats": model.columns.formats,
         "features": int(next(model.network.parameters()).shape[1]),
         "digests": {name: _digest(folder / name) for name in (WEIGHTS, ENCODER)},
     }
@@ -132,7 +133,7 @@ def load_model(folder: Path) -> Model:
         positive=description["positive"],
         negative=description["negative"],
         threshold=float(description["threshold"]),
-        columns=Columns(description["kinds"], description["categories"]),
+        columns=Columns(description["kinds"], description["categories"], description["formats"]),
         encoder=_encoder(folder / ENCODER),
         network=_network(folder / WEIGHTS, description["features"]),
     )
@@ -154,6 +155,7 @@ def _description(path: Path) -> dict[str, Any]:
         "threshold": (int, float),
         "kinds": dict,
         "categories": dict,
+        "formats": dict,
         "features": int,
         "digests": dict,
     }
