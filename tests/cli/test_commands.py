@@ -142,6 +142,8 @@ MISTAKES = {
     "no constraint": ("table.csv", {}, ["--subject-to", "recall"], "is not a constraint"),
     "unknown positive": ("table.csv", {}, ["--positive", "maybe"], "is no value of churn"),
     "nothing to resume": ("table.csv", {}, ["--resume"], "no unfinished run"),
+    "no such device": ("table.csv", {}, ["--device", "cuda:99"], "cannot be used"),
+    "no device": ("table.csv", {}, ["--device", "abacus"], "cannot be used"),
     "bad fraction": ("table.csv", {}, ["--test-fraction", "7"], "Invalid value"),
 }  # fmt: skip
 
@@ -225,6 +227,31 @@ def test_a_run_is_replaced_when_asked(tmp_path):
     assert "holds a run already" in fit(tmp_path).output
     assert fit(tmp_path, "--overwrite", epochs=1).exit_code == 0
     assert left_behind(tmp_path) == ["run", "table.csv"]
+
+
+def test_ctrl_c_before_there_is_anything_to_keep_leaves_nothing(tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("metricfit.cli.fitting.train", interrupted)
+    a_table().to_csv(tmp_path / "table.csv", index=False)
+    assert fit(tmp_path).exit_code == 130
+    assert left_behind(tmp_path) == ["table.csv"]
+
+
+def test_the_demo_compares_three_ways_on_two_tasks(tmp_path):
+    result = run("demo", "--metric", "mcc", "--epochs", 1, "--report", tmp_path / "report.html", "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert [len(task["methods"]) for task in found] == [3, 3]
+    assert [task["test_rows"] for task in found] == [442, 1797]
+    assert left_behind(tmp_path) == ["report.html"]
+
+
+def test_the_demo_refuses_a_metric_it_cannot_train_for(tmp_path):
+    result = run("demo", "--metric", "tp/(tp+fp+fn)", "--report", tmp_path / "report.html")
+    assert result.exit_code == 2
+    assert left_behind(tmp_path) == []
 
 
 def start(folder, *words):

@@ -213,6 +213,12 @@ def test_a_training_that_goes_on_ends_as_if_it_had_never_stopped(data, tmp_path)
         quick(**{**settings, "lr": 0.5}, checkpoint=file).fit(*data)
 
 
+def test_a_foreign_checkpoint_is_refused(data, tmp_path):
+    (tmp_path / "training.pt").write_bytes(b"nonsense")
+    with pytest.raises(ValueError, match="is no checkpoint"):
+        quick(checkpoint=tmp_path / "training.pt").fit(*data)
+
+
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [

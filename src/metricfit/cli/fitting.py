@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+import torch
 from sklearn.model_selection import train_test_split
 
 import metricfit as mf
@@ -86,6 +87,7 @@ def read_metric(metric: str, subject_to: tuple[str, ...] = ()) -> mf.Metric:
 def fit_table(options: FitOptions, screen: Screen) -> tuple[Comparison, bool]:
     """Train, compare and write everything; return the comparison, and whether Ctrl-C cut it short."""
     metric = read_metric(options.metric, options.subject_to)
+    _check_device(options.device)
     folder = RunFolder(options.out, resume=options.resume, overwrite=options.overwrite)
     table, target, notes = take_target(read_table(options.table), options.target, options.positive)
     parts = _split(tidy(table), target, options)
@@ -122,10 +124,23 @@ def fit_table(options: FitOptions, screen: Screen) -> tuple[Comparison, bool]:
         if not options.resume:
             folder.discard()
         raise
+    except KeyboardInterrupt:
+        if not any(folder.checkpoints.iterdir()):
+            folder.discard()
+        raise
     except OSError as error:
         folder.discard()
         raise UserMistakeError(f"{options.out} cannot be written: {error.strerror}.") from None
     return comparison, interrupted
+
+
+def _check_device(device: str) -> None:
+    # What torch raises for a device that is not there depends on how it was built.
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise UserMistakeError(f"The device {device} cannot be used: {reason}") from None
 
 
 def _split(table: pd.DataFrame, target: Target, options: FitOptions) -> _Parts:

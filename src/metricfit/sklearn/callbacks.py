@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +64,11 @@ class Resume(Callback):
         """Continue from the file, if there is one."""
         if not self.path.exists():
             return
-        state = torch.load(self.path, weights_only=True, map_location=net.device)
-        if state.get("fingerprint") != self.fingerprint:
+        try:
+            state = torch.load(self.path, weights_only=True, map_location=net.device)
+        except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
+            raise ValueError(f"{self.path} is no checkpoint; remove it, or name another") from error
+        if not isinstance(state, dict) or state.get("fingerprint") != self.fingerprint:
             raise ValueError(
                 f"the checkpoint {self.path} belongs to other data or settings; remove it, or name another"
             )
