@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import metricfit as mf
+import metricfit.cli
 from metricfit.cli.app import app
 
 
@@ -64,6 +65,14 @@ def test_help_is_a_guide_and_the_version_is_told():
     assert run("--version").output.strip() == f"metricfit {mf.__version__}"
     for command in ("demo", "fit", "predict"):
         assert run(command, "--help").exit_code == 0
+
+
+def test_what_is_not_installed_is_named(monkeypatch, capsys):
+    monkeypatch.setattr("metricfit.cli.find_spec", lambda name: None if name == "skrub" else name)
+    with pytest.raises(SystemExit) as stopped:
+        metricfit.cli.main()
+    assert stopped.value.code == 2
+    assert "needs skrub; run pip install 'metricfit[cli]'" in capsys.readouterr().err
 
 
 def test_fit_writes_the_model_the_scores_and_the_report(trained):

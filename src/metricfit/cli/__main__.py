@@ -1,6 +1,6 @@
 """Runs the command line by ``python -m metricfit.cli``."""
 
-from metricfit.cli.app import main
+from metricfit.cli import main
 
 if __name__ == "__main__":
     main()

@@ -11,7 +11,7 @@ import typer
 
 import metricfit as mf
 
-__all__ = ["app", "main"]
+__all__ = ["app"]
 
 GUIDE = """Train a classifier for the metric it will be judged by.
 
@@ -218,8 +218,3 @@ def predict(
         else:
             counts = ", ".join(f"{label}: {count}" for label, count in found["predicted"].items())
             typer.echo(f"{found['rows']} rows are in {out} ({counts}).")
-
-
-def main() -> None:
-    """Run the command line."""
-    app()
