@@ -37,8 +37,8 @@ SINGLE_ITEMS = 400
 FIRST_BLOCKS = 120
 MOST_BLOCKS = 1200
 
-REGULARISATIONS = (1e-6, 1e-8, 1e-4)
-"""Added to the curvature in the Newton step, in the order in which they are tried."""
+ATTEMPTS = ((1e-6, 1), (1e-8, 4), (1e-4, 4))
+"""What is added to the curvature in the Newton step, and how many times ``max_iter`` steps are allowed."""
 
 NOTICE_SECONDS = 2.0
 
@@ -58,8 +58,8 @@ def solve_fast(game: Game, tol: float, *, max_iter: int = 150) -> Answer:
     tol : float
         Gap to reach. The answer is polished to slightly less, so that cleaning it up leaves room.
     max_iter : int
-        Newton steps per attempt. An attempt that misses is followed by others with another
-        regularisation and, for a few items, by the linear program; the note of the answer says so.
+        Newton steps of the first attempt. If it misses, others follow with more steps and another
+        regularisation and, for a few items, the linear program; the note of the answer says so.
     """
     _ready()
     if game.n <= SINGLE_ITEMS:
@@ -116,17 +116,19 @@ def _survives(game: Game, answer: Answer, tol: float) -> bool:
 
 
 def _attempts(problem: Problem, opening: Ints, tolerance: float, max_iter: int) -> tuple[Outcome, int, str]:
-    """Solve with one regularisation after the other until the gap closes; keep the best."""
+    """Solve with one setting after the other until the gap closes; keep the best."""
     best, iterations, note = None, 0, ""
-    for regularisation in REGULARISATIONS:
-        outcome = solve_restricted(problem, opening, tolerance, max_iter, regularisation)
+    for regularisation, patience in ATTEMPTS:
+        outcome = solve_restricted(problem, opening, tolerance, patience * max_iter, regularisation)
         iterations += outcome.iterations
         gap = outcome.upper - outcome.lower
         if best is None or gap < best.upper - best.lower:
             best = outcome
         if gap <= tolerance:
             break
-        note = "the interior point method stalled and was run again with other regularisations"
+        note = (
+            "the interior point method stalled and was run again with more steps and another regularisation"
+        )
     assert best is not None
     return best, iterations, note
 

@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-MAX_COLUMNS = 32
+MAX_COLUMNS = 64
 """Largest number of set sizes each player may have in play as full columns."""
 
 # Sums may be reordered, so that LLVM vectorises them; NaN and infinity keep their meaning, because the
@@ -99,10 +99,10 @@ def new_columns(groups: int, sizes: int) -> Columns:
     """Allocate the columns of one player, none in play."""
     shape = (MAX_COLUMNS, groups)
     return Columns(
-        np.zeros(shape),
-        np.zeros(shape),
-        np.zeros(shape),
-        np.zeros(shape),
+        np.empty(shape),
+        np.empty(shape),
+        np.empty(shape),
+        np.empty(shape),
         np.zeros(MAX_COLUMNS + 2),
         np.zeros(MAX_COLUMNS + 2),
         np.zeros(MAX_COLUMNS),
