@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint format types lock clean
+.PHONY: help demo test test-slow lint format types lock clean clean-kernels
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -45,6 +45,9 @@ types: $(STAMP) ## check types
 
 lock: $(STAMP) ## pin what is installed in .venv
 	@$(BIN)/python -m pip freeze --exclude-editable | sed -e 's/+[a-z0-9.]*$$//' | grep -E '^[A-Za-z0-9_.-]+==' > requirements-dev.lock
+
+clean-kernels: ## forget compiled kernels, after editing one
+	find src -name '*.nb[ci]' -delete
 
 clean: ## remove the environment and all caches
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

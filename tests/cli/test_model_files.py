@@ -119,3 +119,12 @@ def test_an_incomplete_model_is_refused(folder, name):
     (folder / name).unlink()
     with pytest.raises(UserMistakeError, match=f"{name} is missing"):
         load_model(folder)
+
+
+def test_a_model_that_may_not_be_read_is_a_sentence(folder, monkeypatch):
+    def denied(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.read_text", denied)
+    with pytest.raises(UserMistakeError, match=r"cannot be read: Permission denied"):
+        load_model(folder)

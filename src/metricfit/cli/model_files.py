@@ -119,6 +119,13 @@ def load_model(folder: Path) -> Model:
         raise UserMistakeError(
             f"There is no model in {folder}; give a folder that `metricfit fit` has written."
         )
+    try:
+        return _load(folder)
+    except OSError as error:
+        raise UserMistakeError(f"The model in {folder} cannot be read: {error.strerror or error}.") from None
+
+
+def _load(folder: Path) -> Model:
     description = _description(folder / DESCRIPTION)
     for name in (WEIGHTS, ENCODER):
         if not (folder / name).is_file():

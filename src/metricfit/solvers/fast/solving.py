@@ -35,7 +35,7 @@ SINGLE_ITEMS = 400
 """Up to this many items each is treated on its own; above, in blocks."""
 
 FIRST_BLOCKS = 120
-MOST_BLOCKS = 1200
+MOST_BLOCKS = 4000
 
 ATTEMPTS = ((1e-6, 1), (1e-8, 4), (1e-4, 4))
 """What is added to the curvature in the Newton step, and how many times ``max_iter`` steps are allowed."""
