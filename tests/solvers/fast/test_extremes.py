@@ -88,5 +88,5 @@ def test_waiting_for_the_compiler_is_announced(
     monkeypatch.setattr(solving, "NOTICE_SECONDS", 0.05)
     monkeypatch.setattr(solving, "_solve_items", slow)
     with caplog.at_level(logging.WARNING, logger="metricfit"):
-        solving._ready.__wrapped__()
+        solving._compile()
     assert "compiling the solver" in caplog.text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from functools import cache
-from threading import Timer
+from threading import Lock, Timer
 
 import numpy as np
 
@@ -42,6 +42,9 @@ ATTEMPTS = ((1e-6, 1), (1e-8, 4), (1e-4, 4))
 
 NOTICE_SECONDS = 2.0
 
+COMPILING = Lock()
+"""Held while the kernels compile, so that threads wait for each other instead of all announcing it."""
+
 LINEAR_PROGRAM_ITEMS = 40
 """Up to this many items the linear program is the last resort."""
 
@@ -70,6 +73,11 @@ def solve_fast(game: Game, tol: float, *, max_iter: int = 150) -> Answer:
 @cache
 def _ready() -> None:
     """Compile the kernels, or load them from disk; say so if it takes a while."""
+    with COMPILING:
+        _compile()
+
+
+def _compile() -> None:
     message = "compiling the solver, about half a minute; this happens once per installation"
     notice = Timer(NOTICE_SECONDS, logging.getLogger("metricfit").warning, [message])
     notice.daemon = True
