@@ -322,3 +322,10 @@ def test_a_run_of_other_settings_is_not_resumed(tmp_path):
     refused = fit(tmp_path, "--resume", "--metric", "mcc")
     assert refused.exit_code == 2
     assert "other data or settings" in refused.output.replace("\n", " ")
+
+
+def test_a_wrong_call_is_a_json_object_too(capsys):
+    from metricfit.cli.app import run as run_words
+
+    assert run_words(["fit", "table.csv", "--json"]) == 2
+    assert "--target" in json.loads(capsys.readouterr().out)["error"]

@@ -19,6 +19,6 @@ def main() -> None:
             file=sys.stderr,
         )
         sys.exit(2)
-    from metricfit.cli.app import app
+    from metricfit.cli.app import run
 
-    app(prog_name="metricfit")
+    sys.exit(run(sys.argv[1:]))

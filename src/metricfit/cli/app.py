@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.exceptions import TyperException
 
 import metricfit as mf
 
@@ -218,3 +219,14 @@ def predict(
         else:
             counts = ", ".join(f"{label}: {count}" for label, count in found["predicted"].items())
             typer.echo(f"{found['rows']} rows are in {out} ({counts}).")
+
+
+def run(words: list[str]) -> int:
+    """Run the command line and return its exit code; with --json a wrong call is an object as well."""
+    if "--json" not in words:
+        app(words, prog_name="metricfit")
+    try:
+        return app(words, prog_name="metricfit", standalone_mode=False) or 0
+    except TyperException as mistake:
+        typer.echo(json.dumps({"error": mistake.format_message()}, ensure_ascii=False))
+        return mistake.exit_code
