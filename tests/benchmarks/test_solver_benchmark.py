@@ -14,8 +14,7 @@ FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 @pytest.mark.parametrize("extra", [[], pytest.param(["--constrained"], marks=pytest.mark.slow)], ids=str)
 def test_the_benchmark_writes_numbers_and_a_plot(tmp_path, extra):
-    pytest.importorskip("ap_perf", reason="the benchmark compares with ap-perf")
-    solvers = ["--solvers", "exact-lp", "admm", "ap-perf"]
+    solvers = ["--solvers", "fast", "exact-lp", "admm", "ap-perf"]
     options = [*solvers, "--metrics", "f1", "--sizes", "5", "8", "--repeats", "2"]
     out = tmp_path / "solvers"
     command = [sys.executable, str(FOLDER / "solvers.py"), *options, *extra, "--out", str(out)]
@@ -23,7 +22,8 @@ def test_the_benchmark_writes_numbers_and_a_plot(tmp_path, extra):
     assert finished.returncode == 0, finished.stderr
     assert "largest gap" in finished.stdout
     cells = json.loads(out.with_suffix(".json").read_text())["cells"]
-    assert [(cell["solver"], cell["n"]) for cell in cells][:3] == [
+    assert [(cell["solver"], cell["n"]) for cell in cells][:4] == [
+        ("fast", 5),
         ("exact-lp", 5),
         ("admm", 5),
         ("ap-perf", 5),

@@ -19,16 +19,13 @@ def example(name: str) -> ModuleType:
 
 
 def test_lightning():
-    pytest.importorskip("lightning")
     assert example("lightning_module").main(epochs=3) > 0.9
 
 
 def test_skorch():
-    pytest.importorskip("skorch")
     assert example("skorch_net").main(epochs=5) > 0.85
 
 
 @pytest.mark.slow
 def test_hugging_face_trainer():
-    pytest.importorskip("transformers")
     assert example("hugging_face_trainer").main() > 0.6
