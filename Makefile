@@ -33,8 +33,8 @@ test-slow: $(STAMP) ## run the tests that take longer
 	@$(BIN)/python -m pytest -q -n $(WORKERS) -m slow
 
 lint: $(STAMP) ## check style
-	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check --no-cache .
+	@$(BIN)/ruff format --check --no-cache .
 
 format: $(STAMP) ## apply style
 	@$(BIN)/ruff check --fix .
