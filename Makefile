@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint format types lock clean clean-kernels
+.PHONY: help demo test test-slow docs lint format types lock clean clean-kernels
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -32,6 +32,10 @@ test: $(STAMP) ## run the tests, the doctests and the snippets of the README
 test-slow: $(STAMP) ## run the tests that take longer
 	@$(BIN)/python -m pytest -q -n $(WORKERS) -m slow
 
+docs: $(STAMP) ## build the site into docs/_build/html; warnings and broken links are errors
+	@$(BIN)/python -m sphinx -b html -W --keep-going -q docs docs/_build/html
+	@$(BIN)/python docs/links.py docs/_build/html
+
 lint: $(STAMP) ## check style
 	@$(BIN)/ruff check --no-cache .
 	@$(BIN)/ruff format --check --no-cache .
@@ -50,5 +54,5 @@ clean-kernels: ## forget compiled kernels, after editing one
 	find src -name '*.nb[ci]' -delete
 
 clean: ## remove the environment and all caches
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist docs/_build docs/auto_examples
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +

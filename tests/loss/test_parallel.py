@@ -34,4 +34,4 @@ def test_two_ranks_have_the_gradients_of_one_process():
 
 @pytest.mark.slow
 def test_data_parallel_example_runs():
-    assert "epoch 4" in torchrun(ROOT / "examples" / "data_parallel.py")
+    assert "epoch 4" in torchrun(ROOT / "examples" / "recipes" / "data_parallel.py")

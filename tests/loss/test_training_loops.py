@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples" / "recipes"
 
 pytestmark = pytest.mark.filterwarnings("default")
 

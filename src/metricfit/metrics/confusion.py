@@ -13,9 +13,41 @@ __all__ = ["CELLS", "SUMS", "ConfusionMatrix", "exp", "log", "sqrt"]
 CELLS = ("tp", "fp", "fn", "tn")
 SUMS = ("pp", "pn", "ap", "an", "all")
 
-sqrt = sp.sqrt
-log = sp.log
-exp = sp.exp
+
+def sqrt(value: sp.Expr) -> sp.Expr:
+    """Return the square root in a formula; it may hold sums such as ``pp * ap`` and no single cell.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> mf.metric(lambda C: C.tp / mf.sqrt(C.pp * C.ap)) == mf.gm_precision_recall
+    True
+    """
+    return sp.sqrt(value)
+
+
+def log(value: sp.Expr) -> sp.Expr:
+    """Return the natural logarithm in a formula; it may hold sums such as ``pp`` and no single cell.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> mf.metric(lambda C: C.tp / mf.log(C.pp + 2))
+    Metric(tp/log(pp + 2))
+    """
+    return sp.log(value)
+
+
+def exp(value: sp.Expr) -> sp.Expr:
+    """Return the exponential in a formula; it may hold sums such as ``pp / all`` and no single cell.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> mf.metric(lambda C: C.tp / C.ap * mf.exp(-C.pp / C.all))
+    Metric(tp*exp(-pp/all)/ap)
+    """
+    return sp.exp(value)
 
 
 class ConfusionMatrix:

@@ -13,7 +13,20 @@ __all__ = ["Answer", "ConvergenceWarning", "Solution"]
 
 
 class ConvergenceWarning(UserWarning):
-    """A solver stopped with a certified gap larger than the tolerance."""
+    """A solver stopped with a certified gap larger than the tolerance.
+
+    The answer is still usable: its bounds hold, they are only further apart than was asked for.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import metricfit as mf
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     solution = mf.solve(mf.f1, [0.3, 0.1, -0.2], solver="admm", max_iter=2)
+    >>> caught[0].category is mf.ConvergenceWarning, solution.converged
+    (True, False)
+    """
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +75,15 @@ class Solution:
         Name of the solver that found the answer.
     converged : bool
         Whether the gap is within the tolerance asked for.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> solution = mf.solve(mf.recall, [0.5, -0.5], solver="exact-lp")
+    >>> solution.lower <= solution.value, solution.gap <= 1e-4, solution.converged
+    (True, True, True)
+    >>> len(solution.adversary), solution.multipliers.size
+    (2, 0)
     """
 
     value: float

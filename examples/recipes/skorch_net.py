@@ -1,4 +1,9 @@
-"""Training for MCC with skorch: the metric is an argument of the criterion."""
+"""
+skorch: cross-validation of a net for MCC
+=========================================
+
+Training for MCC with skorch: the metric is an argument of the criterion.
+"""
 
 from __future__ import annotations
 

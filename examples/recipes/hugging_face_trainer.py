@@ -1,4 +1,8 @@
-"""Training a small transformer for F1 with the Trainer of Hugging Face, by its ``compute_loss_func``.
+"""
+Hugging Face: a Trainer for F1
+==============================
+
+Training a small transformer for F1 with the Trainer of Hugging Face, by its ``compute_loss_func``.
 
 The model starts from random weights and the sentences are made up, so that nothing has to be fetched.
 """

@@ -1,8 +1,12 @@
-"""Data parallel training for F1 with one game over the batches of all processes.
+"""
+Data parallel training: one game over all processes
+===================================================
 
-Run it with two processes on this machine:
+Data parallel training for F1 with one game over the batches of all processes.
 
-    torchrun --nproc-per-node 2 examples/data_parallel.py
+Run it with two processes on this machine::
+
+    torchrun --nproc-per-node 2 examples/recipes/data_parallel.py
 """
 
 from __future__ import annotations

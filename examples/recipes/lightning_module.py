@@ -1,4 +1,9 @@
-"""Training for F2 in Lightning: the loss stands where cross-entropy stood."""
+"""
+Lightning: a module for F2
+==========================
+
+Training for F2 in Lightning: the loss stands where cross-entropy stood.
+"""
 
 from __future__ import annotations
 
