@@ -73,11 +73,10 @@ def best_cut(metric: Metric, scores: npt.ArrayLike, labels: npt.ArrayLike) -> Cu
     predicted = np.concatenate(([0], np.flatnonzero(ranked[:-1] > ranked[1:]) + 1, [len(ranked)]))
     hits = np.concatenate(([0], np.cumsum(labels[order])))[predicted]
     values, violations = _judged(metric, predicted, hits, int(labels.sum()), len(labels))
-    cuts = [
-        Cut(_between(ranked, int(count)), float(value), float(violation))
-        for count, value, violation in zip(predicted, values, violations, strict=True)
-    ]
-    return max(cuts, key=lambda cut: cut.rank)
+    ranks = np.where(violations <= SLACK, values, OUTSIDE * (1.0 + violations))
+    best = int(np.argmax(ranks))
+    threshold = _between(ranked, int(predicted[best]))
+    return Cut(threshold, float(values[best]), float(violations[best]))
 
 
 def _between(ranked: FloatArray, count: int) -> float:
