@@ -1,0 +1,84 @@
+"""Many training runs through joblib, skipping what is finished."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import joblib
+import torch
+
+from metricfit.experiments.fetching import UnavailableError
+from metricfit.experiments.journal import append, read
+from metricfit.experiments.loading import Prepared, load
+from metricfit.experiments.runs import Run
+from metricfit.experiments.training import train
+
+__all__ = ["available", "sweep"]
+
+
+def available(runs: Sequence[Run], folder: Path | None, *, partial: bool) -> tuple[list[Run], dict[str, str]]:
+    """Return the runs whose data can be had, and for each other data set a sentence that says why not."""
+    missing: dict[str, str] = {}
+    for dataset, seed in dict.fromkeys((run.dataset, run.seed) for run in runs):
+        try:
+            load(dataset, seed, folder, partial=partial)
+        except UnavailableError as error:
+            missing[dataset] = str(error)
+    return [run for run in runs if run.dataset not in missing], missing
+
+
+def sweep(
+    runs: Sequence[Run],
+    path: Path,
+    *,
+    folder: Path | None,
+    partial: bool = False,
+    jobs: int = 1,
+    done: Callable[[dict[str, Any]], None] = lambda cell: None,
+) -> None:
+    """Train what is not yet in the file, and append each cell when it is finished.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        In the order in which they start.
+    path : Path
+        The file of cells.
+    folder, partial
+        Where the data are, as for :func:`metricfit.experiments.loading.load`.
+    jobs : int
+        The number of processes. joblib's backends apply, so that a cluster is one line around the call.
+    done : callable
+        Is given every cell that this call has finished.
+    """
+    finished = read(path)
+    left = [run for run in runs if run.key not in finished]
+    parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")
+    for cell in parallel(joblib.delayed(_fill)(run, folder, partial) for run in left):
+        append(path, cell)
+        done(cell)
+
+
+def _fill(run: Run, folder: Path | None, partial: bool) -> dict[str, Any]:
+    with _one_thread():
+        return train(run, _prepared(run.dataset, run.seed, folder, partial))
+
+
+@lru_cache(maxsize=2)
+def _prepared(dataset: str, seed: int, folder: Path | None, partial: bool) -> Prepared:
+    return load(dataset, seed, folder, partial=partial)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Compute with one thread, and leave the process as it was: these networks are too small for more."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
