@@ -199,7 +199,15 @@ def _network(path: Path, features: int) -> torch.nn.Module:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of foreign files torch warns before it refuses them
             network.load_state_dict(torch.load(path, weights_only=True, map_location="cpu"))
-    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, TypeError, AttributeError, KeyError):
+    except (
+        pickle.UnpicklingError,
+        RuntimeError,
+        EOFError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        LookupError,
+    ):
         raise UserMistakeError(
             f"{path} holds something else than the weights of this model; it is not read."
         ) from None

@@ -159,12 +159,12 @@ def _refuse_oversized(written: sp.Expr) -> None:
     for number in written.atoms(sp.Number):
         if number != 0 and not 1 / MAX_MAGNITUDE <= abs(number) <= MAX_MAGNITUDE:
             raise UnsupportedMetricError(
-                f"the constant {formula_text(number.evalf(6))} is beyond the range 1e-60 to 1e60 of a formula"
+                f"the constant {float(number):.6g} is beyond the range 1e-60 to 1e60 of a formula"
             )
     for power in written.atoms(sp.Pow):
         if abs(power.exp) > MAX_EXPONENT:
             raise UnsupportedMetricError(
-                f"the exponent {formula_text(power.exp.evalf(6))} is too large; {MAX_EXPONENT} is the largest"
+                f"the exponent {float(power.exp):.6g} is too large; {MAX_EXPONENT} is the largest"
             )
     if max(_term_counts(exact(written).xreplace(_REDUCE))) > MAX_TERMS:
         raise UnsupportedMetricError(

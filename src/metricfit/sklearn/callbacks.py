@@ -66,7 +66,8 @@ class Resume(Callback):
             return
         try:
             state = torch.load(self.path, weights_only=True, map_location=net.device)
-        except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
+        # torch raises what pickle and zip files raise; of text it takes the letters for instructions.
+        except (pickle.UnpicklingError, RuntimeError, EOFError, LookupError, ValueError) as error:
             raise ValueError(f"{self.path} is no checkpoint; remove it, or name another") from error
         if not isinstance(state, dict) or state.get("fingerprint") != self.fingerprint:
             raise ValueError(
