@@ -11,6 +11,7 @@ import typer
 from typer.exceptions import TyperException
 
 import metricfit as mf
+from metricfit.cli.reproducing import reproduce
 
 __all__ = ["app"]
 
@@ -219,6 +220,9 @@ def predict(
         else:
             counts = ", ".join(f"{label}: {count}" for label, count in found["predicted"].items())
             typer.echo(f"{found['rows']} rows are in {out} ({counts}).")
+
+
+app.command()(reproduce)
 
 
 def run(words: list[str]) -> int:

@@ -23,8 +23,8 @@ class Source:
     target : str, optional
         The column to predict, where it is not the one that OpenML names.
     labelling : str
-        "class" takes the values as they are, numbered by rank where they are words; "deciles" and "tenths" cut a
-        number into ten classes of equal count or of equal width.
+        "class" takes the values as they are, numbered by rank where they are words; "deciles" and "tenths"
+        cut a number into ten classes of equal count or of equal width.
     drop : tuple of str
         Columns that the paper does not have.
     """

@@ -1,4 +1,4 @@
-"""Data sets from the network: OpenML and scikit-learn's own fetchers, brought into the form of a local file."""
+"""Data sets from the network, by OpenML and scikit-learn's own fetchers, in the form of a local file."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ def classes_of(target: Any, labelling: Labelling) -> npt.NDArray[np.int64]:
     if labelling == "letters":
         return np.array([ord(str(word)) - ord("A") + 1 for word in words])
     if numbers.isna().any():
-        return np.unique(words.astype(str).to_numpy(), return_inverse=True)[1].astype(np.int64)
-    values = numbers.to_numpy(np.float64)
+        return np.asarray(np.unique(words.astype(str).to_numpy(), return_inverse=True)[1], dtype=np.int64)
+    values: npt.NDArray[np.float64] = numbers.to_numpy(np.float64)
     if labelling == "above mean":
-        return (values > values.mean()).astype(np.int64)
+        return np.asarray(values > values.mean(), dtype=np.int64)
     if labelling == "at least 5000":
         return (values >= SHARES).astype(np.int64)
     if labelling == "deciles":
@@ -81,4 +81,4 @@ def classes_of(target: Any, labelling: Labelling) -> npt.NDArray[np.int64]:
         return np.clip(np.digitize(values, edges), 1, 10).astype(np.int64)
     # Two values such as 1 and 2 are the paper's 0 and 1.
     found = np.unique(values)
-    return (values - found[0] if len(found) == 2 else values).astype(np.int64)
+    return np.asarray(values - found[0] if len(found) == 2 else values, dtype=np.int64)

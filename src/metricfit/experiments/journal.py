@@ -15,7 +15,7 @@ CELLS = "cells.jsonl"
 
 
 def append(path: Path, cell: dict[str, Any]) -> None:
-    """Write a cell behind the others, and wait until it is on the disk.
+    r"""Write a cell behind the others, and wait until it is on the disk.
 
     Examples
     --------
@@ -23,7 +23,7 @@ def append(path: Path, cell: dict[str, Any]) -> None:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     append(Path(folder) / CELLS, {"a": 1})
     ...     (Path(folder) / CELLS).read_text()
-    '{"a":1}\\n'
+    '{"a":1}\n'
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+b") as file:

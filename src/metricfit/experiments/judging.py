@@ -13,12 +13,12 @@ import metricfit as mf
 from metricfit.experiments.losses import METRICS
 from metricfit.sklearn.threshold import Cut, best_cut, cut_at
 
-__all__ = ["DECISIONS", "Decision", "Judge", "judges_for", "cut_on_curve"]
+__all__ = ["DECISIONS", "Decision", "Judge", "cut_on_curve", "judges_for"]
 
 Decision: TypeAlias = Literal["zero", "tuned", "curve"]
 DECISIONS: tuple[Decision, ...] = ("zero", "tuned", "curve")
-"""Decide at 0; where it is best on the validation part; or, of precision at recall, at the point of each part's
-own curve where the recall is first reached, which is how the paper measures it."""
+"""Decide at 0; where it is best on the validation part; or, for precision at recall, at the point of each
+part's own curve where the recall is first reached, which is how the paper measures it."""
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

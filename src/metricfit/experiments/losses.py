@@ -11,7 +11,7 @@ from torch import Tensor, nn
 import metricfit as mf
 from metricfit.sklearn.network import CrossEntropy
 
-__all__ = ["GAME_LOSSES", "LOSSES", "METRICS", "TITLES", "Loss", "SoftFBeta", "metrics_of", "make_loss"]
+__all__ = ["GAME_LOSSES", "LOSSES", "METRICS", "TITLES", "Loss", "SoftFBeta", "make_loss", "metrics_of"]
 
 Loss: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 

@@ -104,8 +104,7 @@ def plan(
         for protocol in (PROTOCOLS[name] for name in protocols):
             for dataset in ordered:
                 for loss in losses:
-                    aims = [metric for metric in LOSSES[loss] if metric in metrics] if LOSSES[loss] else [None]
-                    for metric in aims:
+                    for metric in _aims(loss, metrics):
                         for weight in l2 or protocol.l2:
                             yield Run(
                                 protocol.name,
@@ -118,3 +117,8 @@ def plan(
                                 steps,
                                 scale if loss == "metricfit" else None,
                             )
+
+
+def _aims(loss: str, metrics: Sequence[str]) -> Sequence[str | None]:
+    """Return what a loss is trained for, one at a time: nothing in particular, or those of its metrics."""
+    return [metric for metric in LOSSES[loss] if metric in metrics] if LOSSES[loss] else [None]

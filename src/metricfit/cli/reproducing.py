@@ -1,0 +1,202 @@
+"""The command that runs the paper's experiments and reports on them."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["reproduce"]
+
+DEFAULT_OUT = Path("experiments")
+COMMANDS = "commands.txt"
+
+
+def reproduce(
+    datasets: Annotated[str, typer.Option(help="Names, separated by commas, or all.")] = "all",
+    metrics: Annotated[str, typer.Option(help="accuracy,f1,f2,gpr,mcc,kappa,pr80,pr60, or all.")] = "all",
+    methods: Annotated[
+        str, typer.Option(help="cross-entropy,weighted,soft-fbeta,metricfit,ap-perf, or all but ap-perf.")
+    ] = "all",
+    protocol: Annotated[str, typer.Option(help="paper, recommended, or both: paper,recommended.")] = "paper",
+    seeds: Annotated[int, typer.Option(min=1, help="How many; each has splits and weights of its own.")] = 1,
+    epochs: Annotated[int | None, typer.Option(min=1, help="At most. [default: the protocol's]")] = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(min=1, help="About so many at most, by fewer epochs on large sets."),
+    ] = None,
+    l2: Annotated[str | None, typer.Option(help="Penalties to try. [default: the protocol's]")] = None,
+    scale: Annotated[float | None, typer.Option(help="Of our loss. [default: the protocol's]")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+    data: Annotated[
+        Path | None,
+        typer.Option(envvar="METRICFIT_DATA", help="A folder of npz files; what is not there is fetched."),
+    ] = None,
+    partial: Annotated[bool, typer.Option("--partial", help="Use files that lack rows, too.")] = False,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the results.")] = DEFAULT_OUT,
+    report: Annotated[
+        Path | None, typer.Option(help="Train nothing: write the tables and plots of this folder.")
+    ] = None,
+) -> None:
+    """Run the experiments of the paper, or report on those that are finished.
+
+    Each finished training is a line of OUT/cells.jsonl. The same command goes on where it was stopped, and
+    other commands with the same folder add to it. Then `metricfit reproduce --report OUT` writes
+    OUT/report.md and its plots.
+    """
+    from metricfit.cli.terminal import answering
+
+    with answering(as_json=False):
+        if report is not None:
+            _report(report)
+            return
+        _train(
+            datasets,
+            metrics,
+            methods,
+            protocol,
+            seeds=seeds,
+            epochs=epochs,
+            steps=steps,
+            l2=l2,
+            scale=scale,
+            jobs=jobs,
+            data=data,
+            partial=partial,
+            out=out,
+        )
+
+
+def _train(
+    datasets: str,
+    metrics: str,
+    methods: str,
+    protocol: str,
+    *,
+    seeds: int,
+    epochs: int | None,
+    steps: int | None,
+    l2: str | None,
+    scale: float | None,
+    jobs: int,
+    data: Path | None,
+    partial: bool,
+    out: Path,
+) -> None:
+    from metricfit.cli.mistakes import UserMistakeError
+    from metricfit.cli.sweeping import SweepScreen
+    from metricfit.experiments.datasets import DATASETS
+    from metricfit.experiments.journal import CELLS, read
+    from metricfit.experiments.losses import LOSSES, METRICS
+    from metricfit.experiments.protocols import PROTOCOLS
+    from metricfit.experiments.runs import plan
+    from metricfit.experiments.sweep import available, sweep
+
+    affordable = [loss for loss in LOSSES if loss != "ap-perf"]
+    chosen = _names(methods, LOSSES, "method", affordable)
+    if "ap-perf" in chosen and find_spec("ap_perf") is None:
+        raise UserMistakeError("the method ap-perf needs the package of that name; run pip install ap-perf.")
+    runs = list(
+        plan(
+            protocols=_names(protocol, PROTOCOLS, "protocol"),
+            datasets=_names(datasets, DATASETS, "data set"),
+            losses=chosen,
+            metrics=_names(metrics, METRICS, "metric"),
+            seeds=range(seeds),
+            l2=None if l2 is None else _numbers(l2),
+            epochs=epochs,
+            steps=steps,
+            scale=scale,
+        )
+    )
+    runs, missing = available(runs, data, partial=partial)
+    for sentence in missing.values():
+        typer.echo(f"metricfit: skipped: {sentence}.", err=True)
+    if not runs:
+        raise UserMistakeError("there is nothing to run with these data sets, methods and metrics.")
+    path = out / CELLS
+    finished = read(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _note_command(out / COMMANDS)
+        with SweepScreen(runs, finished) as screen:
+            sweep(runs, path, folder=data, partial=partial, jobs=jobs, done=screen.done)
+    except OSError as error:
+        raise UserMistakeError(f"{out} cannot be written: {error.strerror}.") from None
+    typer.echo(f"{len(runs)} cells are in {path}; metricfit reproduce --report {out} makes the tables.")
+
+
+def _report(folder: Path) -> None:
+    from metricfit.cli.folders import write_whole
+    from metricfit.cli.mistakes import UserMistakeError
+    from metricfit.experiments.journal import CELLS, read
+    from metricfit.experiments.selection import points_of
+    from metricfit.experiments.statistics import scores
+    from metricfit.experiments.writing import labels_in, markdown
+
+    if find_spec("matplotlib") is None:
+        raise UserMistakeError("the plots need matplotlib; run pip install 'metricfit[experiments]'.")
+    from metricfit.experiments.plotting import draw_scatter
+
+    cells = list(read(folder / CELLS).values())
+    if not cells:
+        raise UserMistakeError(f"there is no finished cell in {folder / CELLS}.")
+    points = points_of(cells)
+    images: dict[str, list[str]] = {}
+    for label in labels_in(points):
+        table = scores(point for point in points if point.label == label)
+        for theirs in ("cross-entropy", "cross-entropy, tuned"):
+            name = f"results-{label}-{theirs}.png".replace(", ", "-").replace(" ", "-")
+            if draw_scatter(table, "metricfit", theirs, folder / name, title=f"Protocol: {label}"):
+                images.setdefault(label, []).append(name)
+    noted = folder / COMMANDS
+    commands = noted.read_text(encoding="utf-8").splitlines() if noted.exists() else []
+    write_whole(folder / "report.md", markdown(cells, commands, images))
+    typer.echo(f"{len(cells)} cells: the report is in {folder / 'report.md'}.")
+
+
+def _names(text: str, known: Iterable[str], kind: str, default: list[str] | None = None) -> list[str]:
+    from metricfit.cli.mistakes import UserMistakeError, did_you_mean, listed
+
+    names = list(known)
+    if text == "all":
+        return default or names
+    chosen = [word.strip() for word in text.split(",")]
+    for name in chosen:
+        if name not in names:
+            raise UserMistakeError(
+                f"there is no {kind} {name!r}; there are {listed(names)}.{did_you_mean(name, names)}"
+            )
+    return chosen
+
+
+def _numbers(text: str) -> list[float]:
+    from metricfit.cli.mistakes import UserMistakeError
+
+    try:
+        found = [float(word) for word in text.split(",")]
+    except ValueError:
+        found = []
+    if not found or not all(0.0 <= number < float("inf") for number in found):
+        raise UserMistakeError(f"--l2 takes numbers that are not negative, such as 0,0.001; got {text!r}.")
+    return found
+
+
+def _note_command(path: Path) -> None:
+    """Keep the command for the report, once, without the folder of the data, which others have elsewhere."""
+    words, skip = [], False
+    for word in sys.argv[1:]:
+        if skip or word == "--data":
+            skip = not skip
+            continue
+        if not word.startswith("--data="):
+            words.append(word)
+    line = shlex.join(["metricfit", *words])
+    earlier = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    if line not in earlier:
+        path.write_text("".join(f"{each}\n" for each in [*earlier, line]), encoding="utf-8")
