@@ -116,7 +116,7 @@ def _read(
     path: Path,
 ) -> tuple[npt.NDArray[np.float32], IntArray, tuple[IntArray, IntArray] | None]:
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             found = {key: file[key] for key in ("X", "y", "train_idx", "test_idx") if key in file.files}
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         raise UnavailableError(f"{path.name} is not an npz file that can be read ({error})") from error

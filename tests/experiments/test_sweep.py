@@ -1,0 +1,161 @@
+"""Sweeps can be killed and taken up again, and what is finished is never run again."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+from experiments.folders import made_up
+from metricfit.cli.app import app
+from metricfit.experiments import sweep as sweeping
+from metricfit.experiments.journal import CELLS, append, read
+from metricfit.experiments.runs import plan
+from metricfit.experiments.sweep import sweep
+
+WORDS = [
+    "--datasets",
+    "redwine",
+    "--metrics",
+    "f1,mcc",
+    "--methods",
+    "cross-entropy,metricfit",
+    "--epochs",
+    "30",
+]
+
+
+def command(*words):
+    return CliRunner().invoke(app, ["reproduce", *map(str, words)])
+
+
+def untimed(path):
+    return {
+        key: {name: value for name, value in cell.items() if not name.endswith("seconds")}
+        for key, cell in read(path).items()
+    }
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return made_up(tmp_path_factory.mktemp("data"), "redwine", "whitewine")
+
+
+@pytest.fixture(scope="module")
+def whole(folder, tmp_path_factory):
+    """The cells of a sweep that nothing interrupted."""
+    out = tmp_path_factory.mktemp("whole")
+    result = command(*WORDS, "--data", folder, "--partial", "--out", out)
+    assert result.exit_code == 0, result.output
+    return out
+
+
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_killed_and_resumed_sweep_ends_with_the_same_cells(jobs, folder, whole, tmp_path):
+    words = [*WORDS, "--data", str(folder), "--partial", "--out", str(tmp_path), "--jobs", str(jobs)]
+    started = subprocess.Popen(
+        [sys.executable, "-m", "metricfit.cli", "reproduce", *words],
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    deadline = time.monotonic() + 120
+    while len(read(tmp_path / CELLS)) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    started.send_signal(signal.SIGKILL)
+    started.wait()
+    before = read(tmp_path / CELLS)
+    assert 2 <= len(before) < 12, "it was to be killed in the middle"
+    # What a crash in the middle of a line would leave.
+    with (tmp_path / CELLS).open("a") as file:
+        file.write('{"protocol": "paper", "datas')
+    result = command(*words)
+    assert result.exit_code == 0, result.output
+    assert untimed(tmp_path / CELLS) == untimed(whole / CELLS)
+    assert {key: read(tmp_path / CELLS)[key] for key in before} == before, "finished cells stay as they were"
+
+
+def test_a_finished_cell_is_never_run_again(folder, whole, monkeypatch):
+    def fail(*args):
+        raise AssertionError("a finished cell was run again")
+
+    monkeypatch.setattr(sweeping, "_fill", fail)
+    result = command(*WORDS, "--data", folder, "--partial", "--out", whole)
+    assert result.exit_code == 0, result.output
+
+
+def test_the_order_of_runs_does_not_matter(folder, tmp_path):
+    runs = list(
+        plan(
+            protocols=["recommended"],
+            datasets=["redwine"],
+            losses=["metricfit"],
+            metrics=["f1", "f2"],
+            seeds=[0],
+            epochs=2,
+        )
+    )
+    sweep(runs, tmp_path / "a", folder=folder, partial=True)
+    sweep(runs[::-1], tmp_path / "b", folder=folder, partial=True)
+    assert untimed(tmp_path / "a") == untimed(tmp_path / "b")
+
+
+def test_a_set_that_cannot_be_had_is_reported_and_skipped(folder, tmp_path):
+    words = ["--datasets", "dutch,redwine", "--methods", "cross-entropy", "--epochs", 1, "--l2", "0"]
+    result = command(*words, "--data", folder, "--partial", "--out", tmp_path)
+    assert result.exit_code == 0
+    assert "skipped: dutch is offered by no fetcher" in result.output
+    assert {cell["dataset"] for cell in read(tmp_path / CELLS).values()} == {"redwine"}
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--datasets", "redwin"], "there is no data set 'redwin'"),
+        (["--metrics", "f3"], "there is no metric 'f3'"),
+        (["--methods", "bce"], "there is no method 'bce'"),
+        (["--protocol", "papers"], "Did you mean paper?"),
+        (["--datasets", "redwine", "--l2", "-1"], "--l2 takes numbers that are not negative"),
+        (["--datasets", "dutch"], "there is nothing to run"),
+        (["--report", "nowhere"], "there is no finished cell"),
+    ],
+)
+def test_mistakes_are_sentences(words, sentence, tmp_path):
+    result = command(*words, "--data", tmp_path, "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert sentence in result.output
+
+
+def test_a_torn_line_is_left_out_and_does_not_spoil_the_next(tmp_path, whole):
+    cell = next(iter(read(whole / CELLS).values()))
+    path = tmp_path / CELLS
+    path.write_text(json.dumps(cell)[:50])
+    append(path, cell)
+    assert list(read(path).values()) == [cell]
+
+
+def test_the_process_keeps_its_threads(folder, tmp_path):
+    import torch
+
+    before = torch.get_num_threads()
+    runs = plan(
+        protocols=["paper"], datasets=["redwine"], losses=["cross-entropy"], metrics=[], seeds=[0], epochs=1
+    )
+    sweep(list(runs), tmp_path / CELLS, folder=folder, partial=True)
+    assert torch.get_num_threads() == before
+
+
+def test_the_report_is_made_from_the_cells(folder, whole):
+    result = command("--report", whole)
+    assert result.exit_code == 0, result.output
+    text = (whole / "report.md").read_text()
+    assert "## Protocol: paper" in text
+    assert "| redwine (in part) | 134 / 34 / 72 |" in text
+    assert "| 30 | 30 | 1 |" in text, "epochs of both losses, and the seeds"
+    assert "### F1" in text
+    assert "### Precision at recall 0.8" in text
+    assert (whole / "results-paper-cross-entropy.png").stat().st_size > 5000
