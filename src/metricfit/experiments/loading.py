@@ -139,9 +139,9 @@ def _split(dataset: Dataset, rows: int, seed: int) -> tuple[IntArray, IntArray]:
 
 def _standard(
     features: npt.NDArray[np.float32], *, image: bool
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+) -> tuple[npt.NDArray[np.floating], npt.NDArray[np.floating]]:
     """Return what to subtract and what to divide by; a constant column is left at 0."""
     if image:
-        return np.zeros(1), np.full(1, 255.0)
+        return np.zeros(1, np.float32), np.full(1, 255.0, np.float32)
     centre, spread = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)
     return centre, np.where(spread > 0.0, spread, 1.0)
