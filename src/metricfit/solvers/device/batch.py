@@ -1,0 +1,205 @@
+"""A batch of games, as the solver takes and returns it: tensors on one device."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import c_double, c_int, c_longlong, c_void_p
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from metricfit.metrics import Metric
+from metricfit.solvers.fast.restriction import whole_tables
+
+__all__ = ["MOST_ITEMS", "Layout", "PlayedGames", "launch_shape", "solve_games", "workspace_numbers"]
+
+MOST_ITEMS = 1024
+"""Largest game that is laid out; the work space grows with its square."""
+
+MAX_ITERATIONS = 150
+"""Newton steps of the first attempt; two more may follow with four times as many."""
+
+SOLVED, MISSED, NOT_FINITE = range(3)
+"""What the first column of `PlayedGames.report` says."""
+
+BLOCKS_PER_PROCESSOR = 2
+"""At most so many games are played at a time on each multiprocessor; each has a work space."""
+
+# Threads of a block and kilobytes of its shared memory, up to a number of items.
+SHAPES = ((64, 128, 48), (256, 256, 96), (MOST_ITEMS, 512, 160))
+
+
+class _Batch(ctypes.Structure):
+    """The argument of the kernel; ``struct Batch`` in ``kernel/solving.cu``."""
+
+    _fields_ = (
+        ("scores", c_void_p),
+        ("games", c_void_p),
+        ("reach", c_void_p),
+        ("adversary", c_void_p),
+        ("predictor", c_void_p),
+        ("bounds", c_void_p),
+        ("report", c_void_p),
+        ("workspace", c_void_p),
+        ("workspace_size", c_longlong),
+        ("count", c_int),
+        ("most", c_int),
+        ("tolerance", c_double),
+        ("quick_size", c_int),
+    )
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which games there are: game g has the scores from ``starts[g]`` on, ``sizes[g]`` of them.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> Layout(mf.f1, (0, 3), (3, 2)).sizes
+    (3, 2)
+    """
+
+    metric: Metric
+    starts: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if self.metric.constraints:
+            raise ValueError('constraints are not supported on the device; use solver="fast"')
+        if not self.sizes or min(self.sizes) < 1 or max(self.sizes) > MOST_ITEMS:
+            raise ValueError(f"games on the device have 1 to {MOST_ITEMS} items, got sizes {self.sizes[:8]}")
+
+
+@dataclass(frozen=True, eq=False)
+class PlayedGames:
+    """What the solver found. Reading any of it waits for the device.
+
+    Attributes
+    ----------
+    adversary, predictor : Tensor, shape (items,)
+        Probability of each item to be in either player's set.
+    bounds : Tensor, shape (games, 2)
+        Lower and upper bound of the value of each game, whose scores were cut at the reach of its metric.
+        What was cut off belongs to items that the adversary surely includes, or surely does not.
+    report : Tensor, shape (games, 2)
+        0 for a game that was solved to the tolerance, 1 for one that was not, 2 for one whose scores are not
+        finite, and whose other results are NaN; then the number of Newton steps.
+    """
+
+    adversary: Tensor
+    predictor: Tensor
+    bounds: Tensor
+    report: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class _Placed:
+    """What the kernel needs to know of a layout, on a device."""
+
+    games: Tensor
+    reach: Tensor
+    tables: tuple[Tensor, ...]
+
+
+@lru_cache(maxsize=64)
+def _tables_on(device: torch.device, metric: Metric, n: int) -> Tensor:
+    tables, _ = whole_tables(metric, n)
+    both = np.stack((tables.alpha, tables.beta, tables.alpha_t, tables.beta_t))
+    return torch.from_numpy(both).to(device)
+
+
+@lru_cache(maxsize=64)
+def _placed(device: torch.device, layout: Layout) -> _Placed:
+    tables = {n: _tables_on(device, layout.metric, n) for n in set(layout.sizes)}
+    reach = {n: whole_tables(layout.metric, n)[0].reach for n in tables}
+    pairs = zip(layout.starts, layout.sizes, strict=True)
+    games = torch.tensor([(start, n, tables[n].data_ptr()) for start, n in pairs], dtype=torch.int64)
+    limits = torch.tensor([reach[n] for n in layout.sizes], dtype=torch.float64)
+    return _Placed(games.to(device), limits.to(device), tuple(tables.values()))
+
+
+def workspace_numbers(n: int) -> int:
+    """Return how many numbers a block needs to remember in a game of `n` items; see `take_workspace`."""
+    return n * n + 3159 * n + 20459
+
+
+def launch_shape(n: int) -> tuple[int, int]:
+    """Return the threads of a block for games of up to `n` items, and the numbers in its shared memory.
+
+    Examples
+    --------
+    >>> launch_shape(32)
+    (128, 6144)
+    """
+    threads, kilobytes = next((t, k) for limit, t, k in SHAPES if n <= limit)
+    return threads, 128 * kilobytes
+
+
+def solve_games(
+    layout: Layout,
+    scores: Tensor,
+    tol: float = 1e-4,
+    *,
+    max_iter: int = MAX_ITERATIONS,
+    threads: int | None = None,
+) -> PlayedGames:
+    """Solve games on the device that their scores are on, without waiting for it.
+
+    Parameters
+    ----------
+    layout : Layout
+        Which games there are.
+    scores : Tensor of float64
+        The scores of all of them.
+    tol : float
+        Gap to reach.
+    max_iter : int
+        Newton steps of the first of three attempts.
+    threads : int, optional
+        Threads of a block, 512 at most.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> played = solve_games(Layout(mf.accuracy, (0,), (3,)), torch.tensor([0.5, -0.5, 0.0]).double())
+    >>> played.adversary.round(decimals=3)
+    tensor([1.0000, 0.0000, 0.5000], dtype=torch.float64)
+    """
+    if scores.dtype != torch.float64 or not scores.is_contiguous():
+        raise TypeError("scores must be a contiguous tensor of float64; use scores.double().contiguous()")
+    device, count, largest = scores.device, len(layout.sizes), max(layout.sizes)
+    if max(s + n for s, n in zip(layout.starts, layout.sizes, strict=True)) > scores.numel():
+        raise ValueError(f"the games have more items than the {scores.numel()} scores")
+    placed = _placed(device, layout)
+    usual, quick = launch_shape(largest)
+    blocks = min(count, BLOCKS_PER_PROCESSOR * _processors(device))
+    numbers = workspace_numbers(largest)
+    workspace = torch.empty(blocks * numbers, dtype=torch.float64, device=device)
+    adversary, predictor = torch.zeros_like(scores), torch.zeros_like(scores)
+    bounds = torch.empty((count, 2), dtype=torch.float64, device=device)
+    report = torch.empty((count, 2), dtype=torch.int32, device=device)
+    tensors = (scores, placed.games, placed.reach, adversary, predictor, bounds, report, workspace)
+    pointers = [tensor.data_ptr() for tensor in tensors]
+    batch = _Batch(*pointers, numbers, count, max_iter, tol, quick)
+    if scores.is_cuda:
+        from metricfit.solvers.device.cuda import kernel
+
+        stream = torch.cuda.current_stream(device).cuda_stream
+        most = 1024 * max(kilobytes for _, _, kilobytes in SHAPES)
+        with torch.cuda.device(device):
+            kernel(device.index, most).launch(batch, blocks, threads or usual, 8 * quick, stream)
+    else:
+        from metricfit.solvers.device.host import library
+
+        library().solve_games(ctypes.byref(batch), blocks, threads or 1)
+    return PlayedGames(adversary, predictor, bounds, report)
+
+
+@lru_cache(maxsize=64)
+def _processors(device: torch.device) -> int:
+    """Return the number of multiprocessors; on the CPU blocks are played one after the other."""
+    return torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 1

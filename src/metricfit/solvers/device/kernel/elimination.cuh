@@ -1,0 +1,378 @@
+// The Newton matrix of the interior point method, eliminated: items first, then the chain, then the border.
+//
+// The mathematics is that of metricfit/solvers/fast/elimination.py. What is different is who does what: items,
+// pairs of columns and unknowns of the border are shared out among the threads, and the Kalman filter along the
+// chain is split in two. Its covariances need every column at every step; given the gains, each unknown of the
+// border is then filtered on its own.
+
+// The inverse N^-1 of every item's N = D + A' E^-1 A, and E^-1 A N^-1.
+DEVICE void invert_items(Solver& s, double regularisation) {
+    const int n = s.n, q = s.adversary.used, f = s.predictor.used, qq = q * q;
+    const Columns &adversary = s.adversary, &predictor = s.predictor;
+    EACH(x, q * n) {
+        s.curvature_out[x] = adversary.dual_outside[x] / adversary.outside[x];
+    }
+    EACH(x, f * n) {
+        const double out = predictor.dual_outside[x] / predictor.outside[x];
+        s.predictor_out[x] = out;
+        s.predictor_inverse[x] = 1.0 / (predictor.dual_inside[x] / predictor.inside[x] + out + regularisation);
+    }
+    barrier();
+    EACH(x, n * qq) {
+        const int i = x / qq, pair = x % qq, b = pair / q, b2 = pair % q;
+        double value = 0.0;
+        if (b == b2) {
+            const int at = b * n + i;
+            value = adversary.dual_inside[at] / adversary.inside[at] + s.curvature_out[at] + regularisation;
+            if (f == 0) value = 1.0 / value;
+        }
+        for (int a = 0; a < f; ++a) {
+            value += s.cross[a * q + b] * s.cross[a * q + b2] * s.predictor_inverse[a * n + i];
+        }
+        s.inverse[x] = value;
+    }
+    barrier();
+    if (f == 0) return;
+    // The symmetric sweep operator; N is positive definite, so no pivoting.
+    for (int k = 0; k < q; ++k) {
+        EACH(x, n * q) {
+            const int i = x / q, b = x % q;
+            s.pivots[i * (q + 1) + b] = s.inverse[i * qq + k * q + b];
+            if (b == k) s.pivots[i * (q + 1) + q] = 1.0 / s.inverse[i * qq + k * q + k];
+        }
+        barrier();
+        EACH(x, n * qq) {
+            const int i = x / qq, pair = x % qq, b = pair / q, b2 = pair % q;
+            const double* column = s.pivots + i * (q + 1);
+            const double pivot = column[q];
+            if (b == k) {
+                s.inverse[x] = b2 == k ? -pivot : column[b2] * pivot;
+            } else if (b2 == k) {
+                s.inverse[x] = column[b] * pivot;
+            } else {
+                s.inverse[x] -= column[b] * column[b2] * pivot;
+            }
+        }
+        barrier();
+    }
+    EACH(x, n * qq) s.inverse[x] = -s.inverse[x];
+    barrier();
+    EACH(x, n * f * q) {
+        const int i = x / (f * q), rest = x % (f * q), a = rest / q, b = rest % q;
+        double value = 0.0;
+        for (int b2 = 0; b2 < q; ++b2) value += s.cross[a * q + b2] * s.inverse[i * qq + b2 * q + b];
+        s.mixed[x] = value * s.predictor_inverse[a * n + i];
+    }
+    barrier();
+}
+
+// Two adversary columns, in the upper triangle of the border.
+INLINE void couple_adversary(Solver& s, const Border& at, double* border, int b, int b2) {
+    const int n = s.n, q = at.q, m = at.m;
+    double nn = 0.0, ns = 0.0, ss = 0.0, outside = 0.0;
+    for (int i = 0; i < n; ++i) {
+        const double out = s.curvature_out[b * n + i];
+        double value = s.inverse[(i * q + b) * q + b2];
+        nn += value;
+        value *= s.curvature_out[b2 * n + i];
+        ns += value;
+        ss += out * value;
+        outside += out;
+    }
+    if (b == b2) {
+        ns -= s.adversary.size[b];
+        ss -= outside + s.adversary.dual_mass[b] / s.adversary.mass[b];
+    }
+    border[(at.prices + b) * m + at.prices + b2] = -nn;
+    border[(at.prices + b) * m + at.masses + b2] = ns;
+    border[(at.masses + b) * m + at.masses + b2] = -ss;
+}
+
+// A predictor column and an adversary column.
+INLINE void couple_players(Solver& s, const Border& at, double* border, int a, int b) {
+    const int n = s.n, q = at.q, f = at.f, m = at.m;
+    double plain = 0.0, scaled = 0.0, out_plain = 0.0, out_scaled = 0.0;
+    for (int i = 0; i < n; ++i) {
+        const double value = s.mixed[(i * f + a) * q + b];
+        const double times = value * s.curvature_out[b * n + i];
+        const double out = s.predictor_out[a * n + i];
+        plain += value;
+        scaled += times;
+        out_plain += out * value;
+        out_scaled += out * times;
+    }
+    border[(at.prices + b) * m + at.prices_p + a] = plain;
+    border[(at.masses + b) * m + at.prices_p + a] = -scaled;
+    border[a * m + at.prices + b] = -out_plain;
+    border[a * m + at.masses + b] = out_scaled + s.beta[s.predictor.size[a] * (n + 1) + s.adversary.size[b]];
+}
+
+// Two predictor columns: sums of E^-1 - E^-1 A N^-1 A' E^-1.
+INLINE void couple_predictor(Solver& s, const Border& at, double* border, int a, int a2) {
+    const int n = s.n, q = at.q, f = at.f, m = at.m;
+    double pp = 0.0, po = 0.0, oo = 0.0, outside = 0.0;
+    for (int i = 0; i < n; ++i) {
+        double value = a == a2 ? 1.0 : 0.0;
+        for (int b = 0; b < q; ++b) value -= s.cross[a2 * q + b] * s.mixed[(i * f + a) * q + b];
+        value *= s.predictor_inverse[a2 * n + i];
+        const double out = s.predictor_out[a * n + i];
+        pp += value;
+        po += out * value;
+        oo += out * value * s.predictor_out[a2 * n + i];
+        outside += out;
+    }
+    if (a == a2) {
+        po -= s.predictor.size[a];
+        oo -= outside + s.predictor.dual_mass[a] / s.predictor.mass[a];
+    }
+    border[(at.prices_p + a) * m + at.prices_p + a2] = pp;
+    border[a * m + at.prices_p + a2] = -po;
+    border[a * m + a2] = oo;
+}
+
+// The border of the Newton system without the items' marginals; upper triangle.
+DEVICE void eliminate_items(Solver& s) {
+    const Border at = border_of(s);
+    const int n = s.n, q = at.q, f = at.f, m = at.m;
+    double* border = s.border;
+    EACH(x, m * m) border[x] = 0.0;
+    barrier();
+    const int own = q * q, both = own + f * q, all = both + f * f;
+    EACH(x, all) {
+        if (x < own) {
+            couple_adversary(s, at, border, x / q, x % q);
+        } else if (x < both) {
+            couple_players(s, at, border, (x - own) / q, (x - own) % q);
+        } else {
+            couple_predictor(s, at, border, (x - both) / f, (x - both) % f);
+        }
+    }
+    EACH(b, q + 2) {
+        border[(at.masses + b) * m + at.levels] = 1.0;
+        if (b >= q) {
+            const int end = CAPACITY + b - q;
+            border[(at.masses + b) * m + at.masses + b] = s.adversary.dual_mass[end] / s.adversary.mass[end];
+        }
+    }
+    EACH(a, f) {
+        const double* beta = s.beta + s.predictor.size[a] * (n + 1);
+        border[a * m + at.masses + q] = beta[0];
+        border[a * m + at.masses + q + 1] = beta[n];
+        border[a * m + at.levels + 1] = -1.0;
+    }
+    barrier();
+}
+
+// Covariances of the filter, with one column to a thread; leaves the gains and the inverse variances.
+DEVICE void filter_covariance(Solver& s) {
+    const int n = s.n, q = s.adversary.used, width = padded(q);
+    double* covariance = s.covariance;
+    EACH(x, q * q) covariance[x] = 0.0;
+    EACH(x, 2 * CAPACITY) s.product[x] = 0.0;
+    EACH(x, (n + 1) * width) s.kalman_gain[x] = 0.0;
+    barrier();
+    double variance = 1.0;
+    for (int j = 0; j <= n; ++j) {
+        const double* before = s.product + (j % 2) * CAPACITY;
+        double* product = s.product + ((j + 1) % 2) * CAPACITY;
+        const double* item = s.inverse + static_cast<long long>(j - 1) * q * q;
+        const double* alpha = s.chain_alpha + j * width;
+        const double scale = 1.0 / variance;
+        EACH(x, q) {
+            // What the last observation taught, the next item's share, and the next observation.
+            const double gain = before[x] * scale;
+            double total = 0.0;
+            if (j > 0) {
+                for (int b = 0; b < q; ++b) {
+                    const double value = covariance[b * q + x] - before[b] * gain + item[b * q + x];
+                    covariance[b * q + x] = value;
+                    total += alpha[b] * value;
+                }
+            }
+            product[x] = total;
+        }
+        barrier();
+        variance = 0.0;
+        for (int b = 0; b < q; ++b) variance += alpha[b] * product[b];
+        variance = larger(variance, 0.0) + s.chain_slack[j] / s.chain_mass[j];
+        EACH(x, q) s.kalman_gain[j * width + x] = product[x] / variance;
+        if (thread() == 0) s.precision[j] = 1.0 / variance;
+    }
+    barrier();
+}
+
+// What an item adds to the filtered mean of a border unknown: scale * source[stride * b].
+struct Share {
+    const double *source, *scale;
+    int stride, step;
+    double sign;
+};
+
+INLINE Share share_of(const Solver& s, const Border& at, int x) {
+    const int n = s.n, q = at.q, f = at.f;
+    if (x < f) return {s.mixed + x * q, s.predictor_out + x * n, 1, f * q, 1.0};
+    if (x < at.masses) return {s.inverse + (x - at.prices), nullptr, q, q * q, 1.0};
+    if (x < at.masses + q) {
+        return {s.inverse + (x - at.masses), s.curvature_out + (x - at.masses) * n, q, q * q, -1.0};
+    }
+    if (x >= at.prices_p && x < at.levels) return {s.mixed + (x - at.prices_p) * q, nullptr, 1, f * q, -1.0};
+    return {nullptr, nullptr, 0, 0, 0.0};
+}
+
+// What an unknown of the border does to the chain's equations directly: a column of beta, or a constant.
+INLINE const double* direct_of(const Solver& s, const Border& at, int x) {
+    const int sets = s.n + 1;
+    if (x < at.masses || x >= at.prices_p) return nullptr;
+    const int b = x - at.masses;
+    return s.beta_t + (b < at.q ? s.adversary.size[b] : b == at.q ? 0 : s.n) * sets;
+}
+
+// The filter for one unknown of the border, whose mean stays in registers.
+template <int WIDTH>
+DEVICE void filter_unknown(Solver& s, const Border& at, int x) {
+    const int n = s.n, q = at.q, m = at.m;
+    const Share share = share_of(s, at, x);
+    const double* direct = direct_of(s, at, x);
+    const double constant = x == at.levels + 1 ? -1.0 : 0.0;
+    double mean[WIDTH];
+#pragma unroll
+    for (int b = 0; b < WIDTH; ++b) mean[b] = 0.0;
+    for (int j = 0; j <= n; ++j) {
+        const double* alpha = s.chain_alpha + j * WIDTH;
+        const double* gain = s.kalman_gain + j * WIDTH;
+        double even = direct ? direct[j] : constant, odd = 0.0;
+        if (j > 0 && share.source) {
+            const double* source = share.source + static_cast<long long>(j - 1) * share.step;
+            const double scale = share.scale ? share.sign * share.scale[j - 1] : share.sign;
+#pragma unroll
+            for (int b = 0; b < WIDTH; ++b) {
+                if (b < q) mean[b] += scale * source[b * share.stride];
+            }
+        }
+#pragma unroll
+        for (int b = 0; b < WIDTH; b += 2) {
+            even -= alpha[b] * mean[b];
+            odd -= alpha[b + 1] * mean[b + 1];
+        }
+        const double innovation = even + odd;
+#pragma unroll
+        for (int b = 0; b < WIDTH; ++b) mean[b] += gain[b] * innovation;
+        s.innovation[static_cast<long long>(j) * m + x] = innovation;
+    }
+}
+
+// Eliminate the chain and complete the border's Schur complement.
+DEVICE void filter_chain(Solver& s) {
+    filter_covariance(s);
+    const Border at = border_of(s);
+    const int n = s.n, m = at.m, width = padded(at.q);
+    EACH(x, m) {
+        if (width == 8) filter_unknown<8>(s, at, x);
+        else if (width == 16) filter_unknown<16>(s, at, x);
+        else filter_unknown<CAPACITY>(s, at, x);
+    }
+    barrier();
+    double* border = s.border;
+    EACH(pair, m * m) {
+        const int x = pair / m, x2 = pair % m;
+        if (x2 < x) continue;
+        double total = border[pair];
+        for (int j = 0; j <= n; ++j) {
+            const double* row = s.innovation + static_cast<long long>(j) * m;
+            total += row[x] * row[x2] * s.precision[j];
+        }
+        border[pair] = total;
+        border[x2 * m + x] = total;
+    }
+    barrier();
+}
+
+// LU with partial pivoting after symmetric equilibration; the border is indefinite. Rows stay where they are:
+// pivot_row says which of them was chosen at each step, rank says when a row was.
+DEVICE void lu_factorise(Solver& s) {
+    const int m = border_of(s).m;
+    double* matrix = s.border;
+    EACH(x, m) s.scale[x] = 1.0;
+    barrier();
+    for (int pass = 0; pass < 3; ++pass) {
+        EACH(x, m) {
+            double largest = 0.0;
+            for (int x2 = 0; x2 < m; ++x2) largest = larger(largest, absolute(matrix[x2 * m + x]) * s.scale[x2]);
+            largest *= s.scale[x];
+            s.next_scale[x] = largest > 0.0 ? s.scale[x] / sqrt(largest) : s.scale[x];
+        }
+        barrier();
+        EACH(x, m) s.scale[x] = s.next_scale[x];
+        barrier();
+    }
+    EACH(x, m * m) matrix[x] *= s.scale[x / m] * s.scale[x % m];
+    EACH(x, m) s.rank[x] = m;
+    barrier();
+    for (int k = 0; k < m; ++k) {
+        int best = -1;
+        double largest = -1.0;
+        for (int x = 0; x < m; ++x) {
+            const double size = absolute(matrix[x * m + k]);
+            if (s.rank[x] == m && size > largest) {
+                largest = size;
+                best = x;
+            }
+        }
+        if (best < 0) {  // NaN everywhere: any row will do, the step is going to be rejected
+            for (int x = 0; x < m; ++x) {
+                if (s.rank[x] == m) best = x;
+            }
+        }
+        barrier();
+        double pivot = matrix[best * m + k];
+        if (pivot == 0.0) pivot = 1e-30;
+        const double inverse = 1.0 / pivot;
+        const int width = m - k - 1;
+        EACH(x, m * width) {
+            const int row = x / width, column = k + 1 + x % width;
+            if (row == best || s.rank[row] < k) continue;
+            matrix[row * m + column] -= matrix[row * m + k] * inverse * matrix[best * m + column];
+        }
+        if (thread() == 0) {
+            s.pivot_row[k] = best;
+            s.pivot_inverse[k] = inverse;
+            s.rank[best] = k;
+        }
+        barrier();
+    }
+}
+
+// Solve in place for s.step with the factors of lu_factorise.
+DEVICE void lu_solve(Solver& s) {
+    const int m = border_of(s).m;
+    const double* matrix = s.border;
+    double *x = s.step, *work = s.border_sum;
+    EACH(k, m) work[k] = x[k] * s.scale[k];
+    barrier();
+    for (int k = 0; k < m; ++k) {
+        const double value = work[s.pivot_row[k]] * s.pivot_inverse[k];
+        EACH(row, m) {
+            if (s.rank[row] > k) work[row] -= matrix[row * m + k] * value;
+        }
+        barrier();
+    }
+    for (int k = m - 1; k >= 0; --k) {
+        const double value = work[s.pivot_row[k]] * s.pivot_inverse[k];
+        EACH(row, m) {
+            if (s.rank[row] < k) work[row] -= matrix[row * m + k] * value;
+        }
+        if (thread() == 0) x[k] = value * s.scale[k];
+        barrier();
+    }
+}
+
+// Eliminate the items, then the chain, and factorise what remains.
+DEVICE void factorise(Solver& s, double regularisation) {
+    invert_items(s, regularisation);
+    const int m = border_of(s).m;
+    if (thread() == 0) s.border = m * m <= s.near_size ? s.near_border : s.far_border;
+    barrier();
+    eliminate_items(s);
+    filter_chain(s);
+    lu_factorise(s);
+}

@@ -1,0 +1,338 @@
+// A primal-dual interior point method whose linear program grows while it is being solved, one block to a game.
+//
+// The method is that of metricfit/solvers/fast/interior_point.py, without constraints and with every item on its
+// own. Both bounds are exact best responses over all sizes, computed here: they are the certificate.
+
+constexpr int ATTEMPTS = 3;
+constexpr int COARSE_ABOVE = 256;  // with more items, sizes are priced coarsely until the gap is small
+
+// What is wrong with a game that was not solved to the tolerance.
+constexpr int SOLVED = 0, MISSED = 1, NOT_FINITE = 2;
+
+// A centred first point: sizes near the number of positive scores, a uniform chain. Returns the magnitude of the
+// game's numbers and mu.
+DEVICE Pair start(Solver& s) {
+    const int n = s.n, sets = n + 1, last = n;
+    double top = 0.0, positive = 0.0;
+    EACH(i, n) {
+        top = larger(top, absolute(s.score[i]));
+        if (s.score[i] > 0.0) positive += 1.0;
+    }
+    top = block_maximum(s.slots, top);
+    const int middle = static_cast<int>(block_sum(s.slots, positive));
+    const int first = larger(1, smaller(middle - 1, last - 3));
+    const int final = smaller(last - 1, larger(middle + 1, 3));
+    // Sets of one item are in the solution of most metrics whose denominator counts positives.
+    const int columns = final - first + (first == 1 ? 1 : 2);
+    const int typical = smaller(last, larger(1, smaller(last - 1, middle)));
+    double steepest = 0.0;
+    EACH(j, sets) steepest = larger(steepest, absolute(s.alpha_t[typical * sets + j]));
+    steepest = block_maximum(s.slots, steepest);
+    const double mass = 1.0 / (columns + 2);
+    const double mu = (smaller(top, steepest) + 0.1 * steepest + 0.02 * top + 1e-12) * mass / n;
+
+    EACH(j, sets) {
+        s.chain_mass[j] = 1.0 / sets;
+        s.chain_slack[j] = 0.0;
+        s.adversary.member[j] = j == 0 || j == last;
+        s.predictor.member[j] = j == 0 || j == last;
+    }
+    EACH(a, CAPACITY + 2) {
+        s.adversary.mass[a] = s.adversary.dual_mass[a] = 0.0;
+        s.predictor.mass[a] = s.predictor.dual_mass[a] = 0.0;
+    }
+    if (thread() == 0) {
+        s.adversary.used = s.predictor.used = 0;
+        s.level = s.value = 0.0;
+    }
+    barrier();
+    if (first > 1) add_adversary(s, 1, mass, mu);
+    for (int l = first; l <= final; ++l) add_adversary(s, l, mass, mu);
+    // All columns were to have the same mass; each was diluted by those that came after it.
+    Columns& adversary = s.adversary;
+    EACH(x, columns * n) {
+        const double scale = mass / adversary.mass[x / n];
+        adversary.inside[x] *= scale;
+        adversary.outside[x] *= scale;
+        adversary.dual_inside[x] /= scale;
+        adversary.dual_outside[x] /= scale;
+    }
+    barrier();
+    EACH(b, columns) adversary.mass[b] = mass;
+    EACH(b, 2) adversary.mass[CAPACITY + b] = mass;
+    barrier();
+    return {top + steepest, mu};
+}
+
+// Best responses of both players to the current strategies; keeps the strategies that improve the bounds.
+struct Prices {
+    double inner_k, inner_l, needed_k;
+    double* gains;  // the predictor's, against the better of the adversary and its average
+};
+
+DEVICE Prices judge(Solver& s, double tolerance, int stride) {
+    const int n = s.n, sets = n + 1;
+    price_predictor(s, s.adversary, stride, s.value_k);
+    price_adversary(s, stride);
+    double inner_k = chain_value(s);
+    Pair inside = {-HUGE_VALUE, -HUGE_VALUE};
+    double lowest = -HUGE_VALUE;
+    EACH(x, sets) {
+        if (s.predictor.member[x]) inside.first = larger(inside.first, s.value_k[x]);
+        if (s.adversary.member[x]) inside.second = larger(inside.second, -s.value_l[x]);
+        lowest = larger(lowest, -s.value_l[x]);
+    }
+    inside = block_maxima(s.slots, inside.first, inside.second);
+    lowest = -block_maximum(s.slots, lowest);
+    inner_k = larger(inner_k, inside.first);
+    const double inner_l = -inside.second;
+    const double needed_k = inner_k + 0.4 * larger(inner_k - inner_l, 0.0) + 0.1 * tolerance;
+    Prices prices = {inner_k, inner_l, needed_k, s.value_k};
+    Pair best = largest(s, s.value_k);
+    bool pooled = false;
+    if (best.first > inner_k + 0.1 * tolerance) {
+        pool(s, static_cast<int>(best.second));
+        price_predictor(s, s.pooled, stride, s.value_pooled);
+        const Pair average = largest(s, s.value_pooled);
+        if (average.first < best.first) {
+            pooled = true;
+            best = average;
+            if (best.first <= needed_k) prices.gains = s.value_pooled;
+        }
+    }
+    if (stride > 1) return prices;
+    const bool better_upper = best.first < s.upper, better_lower = lowest > s.lower;
+    barrier();
+    if (better_upper) {
+        copy_strategy(pooled ? s.pooled : s.adversary, s.best_adversary, n);
+        if (thread() == 0) s.upper = best.first;
+    }
+    if (better_lower) {
+        copy_strategy(s.predictor, s.best_predictor, n);
+        EACH(j, sets) s.best_chain[j] = s.chain_mass[j];
+        if (thread() == 0) s.lower = lowest;
+    }
+    barrier();
+    return prices;
+}
+
+// Bring the sizes into play that the prices recommend; false if there are none.
+DEVICE bool grow(Solver& s, const Prices& prices, double tolerance, double mass, double mu) {
+    const int radius = larger(1, (s.n + 1) / 24);
+    const double inner = larger(prices.inner_k - prices.inner_l, 0.0);
+    const double threshold = -(prices.inner_l - 0.05 * inner - 0.1 * tolerance);
+    bool grown = false;
+    for (int count = 0; count < 4 && s.adversary.used < CAPACITY; ++count) {
+        const int l = most_promising(s, s.value_l, -1.0, s.adversary.member, threshold, radius);
+        if (l < 0) break;
+        if (!split_adversary(s, l, mu, 0.05 * mass)) add_adversary(s, l, mass, mu);
+        grown = true;
+    }
+    for (int count = 0; count < 6 && s.predictor.used < CAPACITY; ++count) {
+        const int k = most_promising(s, prices.gains, 1.0, s.predictor.member, prices.needed_k, radius);
+        if (k < 0) break;
+        add_predictor(s, k, mass, mu);
+        grown = true;
+    }
+    return grown;
+}
+
+// Run the interior point method from its start; returns the number of Newton steps.
+DEVICE int attempt(Solver& s, double tolerance, int most, double regularisation) {
+    const Pair begun = start(s);
+    const double magnitude = begun.first;
+    double mu = begun.second, aim = 0.5;
+    bool unbalanced = true, priced = false;
+    int iterations = 0;
+    while (true) {
+        evaluate(s);
+        if (unbalanced) {
+            restore(s, mu);
+            unbalanced = false;
+            continue;
+        }
+        const Pair measure = complementarity(s);
+        const double gap = measure.first, pairs = measure.second;
+        if (!(gap >= 0.0 && gap < 1e15)) break;
+        const bool done = iterations >= most;
+        if ((gap < aim || done) && !priced) {
+            tidy(s);
+            const bool fine = done || s.n <= COARSE_ABOVE || gap < 20.0 * tolerance;
+            const Prices prices = judge(s, tolerance, fine ? 1 : larger(1, (s.n + 1) / 40));
+            if (fine && (done || s.upper - s.lower <= tolerance)) break;
+            mu = gap / pairs;
+            drop_columns(s.adversary, s.n, gap);
+            drop_columns(s.predictor, s.n, gap);
+            unbalanced = grow(s, prices, tolerance, smaller(0.1, 3.0 * gap / magnitude), mu);
+            aim = larger(0.4 * tolerance, 0.7 * gap);
+            priced = true;
+            continue;
+        }
+        priced = false;
+        ++iterations;
+        factorise(s, regularisation);
+        if (!newton_step(s, gap / pairs, pairs)) break;
+    }
+    barrier();
+    return iterations;
+}
+
+// When everything else failed, both players pick the positive scores.
+DEVICE void fall_back(Solver& s) {
+    const int n = s.n;
+    double positive = 0.0;
+    EACH(i, n) positive += s.score[i] > 0.0 ? 1.0 : 0.0;
+    const int size = static_cast<int>(block_sum(s.slots, positive));
+    EACH(i, n) s.best_adversary.inside[i] = i < size ? 1.0 : 0.0;
+    EACH(a, CAPACITY + 2) s.best_adversary.mass[a] = s.best_predictor.mass[a] = 0.0;
+    EACH(j, n + 1) s.chain_mass[j] = s.best_chain[j] = j == size ? 1.0 : 0.0;
+    EACH(j, n + 1) s.adversary.member[j] = 1;
+    barrier();
+    if (thread() == 0) {
+        const bool whole = size == 0 || size == n;
+        s.best_adversary.used = whole ? 0 : 1;
+        s.best_adversary.size[0] = size;
+        s.best_adversary.mass[size == 0 ? CAPACITY : size == n ? CAPACITY + 1 : 0] = 1.0;
+        s.best_predictor.used = s.predictor.used = 0;
+    }
+    barrier();
+    price_adversary(s, 1);
+    double lowest = -HUGE_VALUE;
+    EACH(l, n + 1) lowest = larger(lowest, -s.value_l[l]);
+    lowest = block_maximum(s.slots, lowest);
+    if (thread() == 0) s.lower = -lowest;
+    barrier();
+}
+
+// Sort the scores, highest first, and cut them at the reach; false if one is not finite.
+DEVICE bool sort_scores(Solver& s, const double* scores, double reach) {
+    const int n = s.n;
+    double broken = 0.0;
+    EACH(i, n) broken += is_finite(scores[i]) ? 0.0 : 1.0;
+    if (block_sum(s.slots, broken) > 0.0) return false;
+    EACH(i, n) {
+        const double own = scores[i];
+        int rank = 0;
+        for (int other = 0; other < n; ++other) {
+            rank += scores[other] > own || (scores[other] == own && other < i);
+        }
+        s.order[rank] = i;
+        s.score[rank] = larger(-reach, smaller(reach, own));
+    }
+    barrier();
+    return true;
+}
+
+// Solve one game. The bounds are those of the game with the scores cut at the reach; what was cut off belongs to
+// items that the adversary surely includes, or surely does not, so it shifts both bounds alike.
+DEVICE void solve_game(Solver& s, const double* scores, double reach, double tolerance, int most, double* adversary,
+                       double* predictor, double* bounds, int* report) {
+    const int n = s.n;
+    const double undefined = HUGE_VALUE * HUGE_VALUE * 0.0;
+    if (!sort_scores(s, scores, reach)) {
+        EACH(i, n) adversary[i] = predictor[i] = undefined;
+        EACH(b, 2) bounds[b] = undefined;
+        if (thread() == 0) {
+            report[0] = NOT_FINITE;
+            report[1] = 0;
+        }
+        barrier();
+        return;
+    }
+    if (thread() == 0) {
+        s.upper = HUGE_VALUE;
+        s.lower = -HUGE_VALUE;
+    }
+    barrier();
+    // The answer is polished to slightly less than is asked for, so that cleaning it up leaves room.
+    const double target = 0.9 * tolerance;
+    const double regularisation[ATTEMPTS] = {1e-6, 1e-8, 1e-4};
+    int iterations = 0;
+    for (int run = 0; run < ATTEMPTS && s.upper - s.lower > target; ++run) {
+        iterations += attempt(s, target, run == 0 ? most : 4 * most, regularisation[run]);
+    }
+    if (!(s.upper < HUGE_VALUE && s.lower > -HUGE_VALUE)) fall_back(s);
+
+    double above = 0.0, below = 0.0;
+    EACH(i, n) {
+        above += s.score[i] >= reach;
+        below += s.score[i] <= -reach;
+    }
+    const Pair decided = block_sums(s.slots, above, below);
+    settle(s, s.best_adversary, static_cast<int>(decided.first), static_cast<int>(decided.second));
+    average_ties(s, s.best_adversary);
+    price_predictor(s, s.best_adversary, 1, s.value_k);
+    const double upper = largest(s, s.value_k).first;
+    const Columns &winner = s.best_adversary, &other = s.best_predictor;
+    EACH(i, n) {
+        double included = winner.mass[CAPACITY + 1];
+        for (int b = 0; b < winner.used; ++b) included += winner.inside[b * n + i];
+        adversary[s.order[i]] = included;
+    }
+    EACH(i, n) {
+        double included = 0.0;
+        for (int j = i + 1; j <= n; ++j) included += s.best_chain[j];
+        for (int a = 0; a < other.used; ++a) included += other.inside[a * n + i];
+        predictor[s.order[i]] = included;
+    }
+    if (thread() == 0) {
+        bounds[0] = s.lower;
+        bounds[1] = upper;
+        report[0] = upper - s.lower <= tolerance ? SOLVED : MISSED;
+        report[1] = iterations;
+    }
+    barrier();
+}
+
+// Metrics come as tables: alpha, beta and both transposed, each (n + 1)^2, one after the other.
+struct Batch {
+    const double* scores;  // all games, one after the other
+    const long long* games;  // per game: where its scores begin, its items, where its tables are
+    const double* reach;  // per game: no score beyond it makes a difference
+    double *adversary, *predictor, *bounds;  // bounds: lower, upper
+    int* report;  // status, Newton steps
+    double* workspace;
+    long long workspace_size;  // per block
+    int count, most;
+    double tolerance;
+    int quick_size;  // numbers in the quick memory of a block
+};
+
+// The quick memory of a block: its Solver, then slots, covariances and the border.
+constexpr int SOLVER_SIZE = (sizeof(Solver) + sizeof(double) - 1) / sizeof(double);
+
+INLINE int near_fixed(int count) { return SOLVER_SIZE + slots_needed(count) + CAPACITY * (CAPACITY + 2); }
+
+DEVICE void solve_batch(const Batch& batch, double* quick, int block, int blocks) {
+    Solver& s = *reinterpret_cast<Solver*>(quick);
+    for (int game = block; game < batch.count; game += blocks) {
+        const long long* about = batch.games + 3 * game;
+        const int n = static_cast<int>(about[1]);
+        if (thread() == 0) {
+            Arena arena = {batch.workspace + block * batch.workspace_size, 0};
+            take_workspace(arena, s, n);
+            const double* tables = reinterpret_cast<const double*>(about[2]);
+            const int cells = (n + 1) * (n + 1);
+            s.alpha = tables;
+            s.beta = tables + cells;
+            s.alpha_t = tables + 2 * cells;
+            s.beta_t = tables + 3 * cells;
+            s.slots = reinterpret_cast<Pair*>(quick + SOLVER_SIZE);
+            s.covariance = quick + SOLVER_SIZE + slots_needed(threads());
+            s.product = s.covariance + CAPACITY * CAPACITY;
+            s.near_border = s.product + 2 * CAPACITY;
+            s.near_size = batch.quick_size - near_fixed(threads());
+        }
+        barrier();
+        const long long at = about[0];
+        solve_game(s, batch.scores + at, batch.reach[game], batch.tolerance, batch.most, batch.adversary + at,
+                   batch.predictor + at, batch.bounds + 2 * game, batch.report + 2 * game);
+    }
+}
+
+#ifdef __CUDACC__
+extern "C" __global__ void __launch_bounds__(512) solve_games(Batch batch) {
+    extern __shared__ double quick[];
+    solve_batch(batch, quick, static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x));
+}
+#endif
