@@ -1,8 +1,8 @@
 """The operator ``torch.ops.metricfit.metric_loss``, as PyTorch's dispatcher, autograd and compiler see it.
 
 Its settings are one line of text, since an operator takes tensors and plain values only; all that PyTorch
-knows of it is the shape of its results and their derivative. Any device without a kernel of its own is served
-by `play_on_host`; ``metric_loss.register_kernel(device)`` adds one for a device.
+knows of it is the shape of its results and their derivative. Games are played on the host, wherever the
+logits are, or on their device; `play_batch` decides.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from torch import Tensor
 
 from metricfit.loss.games import Outcome, play
 from metricfit.loss.gathering import gather_batch, is_parallel
+from metricfit.loss.path import on_device
 from metricfit.loss.record import Recorder, find_recorder
 from metricfit.loss.settings import Settings, from_text
 from metricfit.solvers import ConvergenceWarning
 
-__all__ = ["MetricLossFunction", "SkippedGameWarning", "apply_metric_loss", "metric_loss", "play_on_host"]
+__all__ = ["MetricLossFunction", "SkippedGameWarning", "apply_metric_loss", "metric_loss", "play_batch"]
 
 
 class SkippedGameWarning(UserWarning):
     """A game was left out, because its constraints cannot be met on its labels."""
 
 
-def play_on_host(logits: Tensor, targets: Tensor, settings: str, recorder: int) -> tuple[Tensor, Tensor]:
+def play_batch(logits: Tensor, targets: Tensor, settings: str, recorder: int) -> tuple[Tensor, Tensor]:
     """Return the loss and its slope: the derivative in every logit of the loss it takes part in.
 
     Parameters
@@ -43,12 +44,38 @@ def play_on_host(logits: Tensor, targets: Tensor, settings: str, recorder: int) 
     """
     told = from_text(settings)
     targets = _checked_targets(logits, targets)
+    if on_device(logits, told):
+        return play_there(logits, targets, told, find_recorder(recorder))
+    return play_on_host(logits, targets, told, find_recorder(recorder))
+
+
+def play_there(
+    logits: Tensor, targets: Tensor, told: Settings, recorder: Recorder | None
+) -> tuple[Tensor, Tensor]:
+    """Play on the device of the logits, without waiting for it."""
+    # Not imported before it is needed: it brings the kernel's tables and a compiler with it.
+    from metricfit.loss.device import play_on_device
+
+    outcome = play_on_device(logits, targets, told)
+    if recorder is not None:
+        recorder.last = outcome.record
+    games = outcome.losses.numel() if told.reduction == "mean" else 1
+    losses = outcome.losses if told.reduction == "none" else outcome.losses.sum() / games
+    dtype = _result_dtype(logits)
+    slope = (outcome.slopes / games).reshape(logits.shape)
+    return losses.reshape(_loss_shape(logits, told)).to(dtype), slope.to(dtype).contiguous()
+
+
+def play_on_host(
+    logits: Tensor, targets: Tensor, told: Settings, recorder: Recorder | None
+) -> tuple[Tensor, Tensor]:
+    """Play on the host and copy the results to the device of the logits."""
     ranks, own = 1, slice(None)
     batch = logits, targets
     if told.gather and is_parallel():
         batch, own, ranks = gather_batch(logits, targets)
-    outcome = play(_on_host(batch[0]), _on_host(batch[1]), told)
-    _report(outcome, told, find_recorder(recorder))
+    outcome = play(*_on_host(*batch), told)
+    _report(outcome, told, recorder)
     games = max(outcome.played, 1) if told.reduction == "mean" else 1
     losses = outcome.losses if told.reduction == "none" else outcome.losses.sum() / games
     # Data parallel training averages over the ranks the gradients that each has for its own part only.
@@ -56,7 +83,7 @@ def play_on_host(logits: Tensor, targets: Tensor, settings: str, recorder: int) 
     return _like(logits, losses, _loss_shape(logits, told)), _like(logits, slope, logits.shape)
 
 
-metric_loss = torch.library.custom_op("metricfit::metric_loss", play_on_host, mutates_args=())
+metric_loss = torch.library.custom_op("metricfit::metric_loss", play_batch, mutates_args=())
 
 
 @metric_loss.register_fake
@@ -129,8 +156,8 @@ class HostFunction(torch.autograd.Function):
     def forward(
         ctx: Any, logits: Tensor, targets: Tensor, settings: str, recorder: int
     ) -> tuple[Tensor, Tensor]:
-        """Play on the host."""
-        result = play_on_host(logits, targets, settings, recorder)
+        """Play the games."""
+        result = play_batch(logits, targets, settings, recorder)
         _save(ctx, (logits,), result)
         return result
 
@@ -169,15 +196,26 @@ def _loss_shape(logits: Tensor, settings: Settings) -> tuple[int, ...]:
     return (settings.group_count(logits.shape[0]), *logits.shape[1:])
 
 
-def _on_host(tensor: Tensor) -> NDArray[np.float64]:
+def _on_host(logits: Tensor, targets: Tensor) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return one column per label, in the double precision that games are played in."""
-    array: NDArray[np.float64] = tensor.detach().to("cpu", torch.float64).numpy()
-    return array.reshape(len(array), array.shape[1] if array.ndim == 2 else 1)
+    shape = len(logits), logits.shape[1] if logits.dim() == 2 else 1
+    if not logits.is_cuda:
+        arrays = (tensor.detach().to("cpu", torch.float64).numpy() for tensor in (logits, targets))
+        first, second = (array.reshape(shape) for array in arrays)
+        return first, second
+    # One copy for both, to pinned memory, and one wait for it.
+    both = torch.stack((logits.detach().reshape(shape).double(), targets.detach().reshape(shape).double()))
+    pinned = torch.empty(both.shape, dtype=both.dtype, pin_memory=True)
+    pinned.copy_(both, non_blocking=True)
+    torch.cuda.current_stream(logits.device).synchronize()
+    return pinned[0].numpy(), pinned[1].numpy()
 
 
 def _like(logits: Tensor, values: ArrayLike, shape: tuple[int, ...]) -> Tensor:
     dtype = np.float64 if logits.dtype == torch.float64 else np.float32
     result = torch.from_numpy(np.asarray(values, dtype).reshape(shape))
+    if logits.is_cuda:
+        return result.pin_memory().to(logits.device, non_blocking=True)
     return result if logits.is_cpu else result.to(logits.device)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from metricfit.solvers import Solution
@@ -69,11 +70,12 @@ class Recorder:
 
     @property
     def last(self) -> BatchSolution | None:
-        """The last pass of the calling thread."""
-        return getattr(self._threads, "last", None)
+        """The last pass of the calling thread; games on a device are waited for when this is read."""
+        played: BatchSolution | Callable[[], BatchSolution] | None = getattr(self._threads, "last", None)
+        return played() if callable(played) else played
 
     @last.setter
-    def last(self, played: BatchSolution) -> None:
+    def last(self, played: BatchSolution | Callable[[], BatchSolution]) -> None:
         self._threads.last = played
 
     def is_first(self, kind: type[Warning]) -> bool:

@@ -16,6 +16,7 @@ from metricfit.solvers.registry import resolve
 __all__ = [
     "AUTO_GROUP_SIZE",
     "DEFAULT_SCALE",
+    "DEVICE",
     "GroupSize",
     "Infeasible",
     "Reduction",
@@ -26,6 +27,8 @@ __all__ = [
 
 DEFAULT_SCALE = 8.0
 AUTO_GROUP_SIZE = 32
+DEVICE = "device"
+"""The solver that plays games where their logits are."""
 
 Scale: TypeAlias = float | Literal["batch"]
 GroupSize: TypeAlias = int | Literal["auto"] | None
@@ -59,7 +62,10 @@ class Settings:
     def __post_init__(self) -> None:
         if self.scale != "batch" and not _is_positive(self.scale):
             raise ValueError(f'scale must be a positive number or "batch", got {self.scale!r}')
-        resolve(self.solver)
+        if self.solver != DEVICE:
+            resolve(self.solver)
+        elif why := self.why_not_on_device():
+            raise ValueError(f'solver="{DEVICE}" cannot play {why}; use solver="auto", which can')
         if not _is_positive(self.tol):
             raise ValueError(f"tol must be a positive number, got {self.tol!r}")
         if self.reduction not in ("mean", "sum", "none"):
@@ -81,6 +87,21 @@ class Settings:
                 'reduction="none" cannot tell the groups of a gathered batch apart, whose number depends on '
                 "the other ranks; use another reduction, or group_size=None"
             )
+
+    def why_not_on_device(self) -> str:
+        """Return what the solver for devices cannot do of what is asked for, or nothing.
+
+        Examples
+        --------
+        >>> import metricfit as mf
+        >>> Settings(mf.f1.subject_to(mf.recall >= 0.8)).why_not_on_device()
+        'games with constraints'
+        """
+        if self.metric.constraints:
+            return "games with constraints"
+        if self.ignore_index is not None:
+            return "with ignore_index, since how many items take part is known on the device only"
+        return "with gather" if self.gather else ""
 
     def factor(self, n: int) -> float:
         """Return what the logits of a game of `n` items are multiplied with to be its scores.

@@ -9,7 +9,6 @@
 #define DEVICE static
 #define INLINE static inline
 #define INLINE_MEMBER
-#define __restrict__
 
 struct Seat {
     int index = 0, count = 1;

@@ -1,0 +1,33 @@
+"""Whether the games of a batch are played on the host or on the device of its logits."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from metricfit.loss.settings import DEVICE, Settings
+
+__all__ = ["on_device"]
+
+DEVICE_ITEMS = 128
+"""By default, games of up to so many items are played on a GPU that holds their logits."""
+
+
+def on_device(logits: Tensor, settings: Settings) -> bool:
+    """Whether to play on the device of the logits.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import metricfit as mf
+    >>> on_device(torch.zeros(8), Settings(mf.f1))
+    False
+    >>> on_device(torch.zeros(8), Settings(mf.f1, solver="device"))
+    True
+    """
+    if settings.solver == DEVICE:
+        return True
+    if settings.solver != "auto" or not logits.is_cuda or settings.why_not_on_device():
+        return False
+    n = logits.shape[0]
+    groups = settings.group_count(n)
+    return 0 < n <= groups * DEVICE_ITEMS
