@@ -16,6 +16,7 @@ project_copyright = "the metricfit authors"
 version = release = mf.__version__
 
 extensions = [
+    "command_line",
     "mathml",
     "myst_parser",
     "numpydoc",
