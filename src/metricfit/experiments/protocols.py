@@ -67,15 +67,16 @@ PAPER = Protocol(
     glorot=True,
 )
 
+# The defaults of metricfit.sklearn.MetricClassifier.
 RECOMMENDED = Protocol(
     name="recommended",
     optimizer="adam",
     rate=1e-3,
     game_rate=1e-3,
-    batch=128,
+    batch=64,
     epochs=100,
     l2=(0.0,),
-    patience=10,
+    patience=15,
     scale=None,
     group_size="auto",
     glorot=False,
