@@ -124,7 +124,7 @@ def _placed(device: torch.device, layout: Layout) -> _Placed:
 
 def workspace_numbers(n: int) -> int:
     """Return how many numbers a block needs to remember in a game of `n` items; see `take_workspace`."""
-    return n * n + 3159 * n + 20459
+    return n * n + 4183 * n + 21483
 
 
 def launch_shape(n: int) -> tuple[int, int]:
@@ -186,12 +186,12 @@ def solve_games(
     pointers = [tensor.data_ptr() for tensor in tensors]
     batch = _Batch(*pointers, numbers, count, max_iter, tol, quick)
     if scores.is_cuda:
-        from metricfit.solvers.device.cuda import kernel
+        from metricfit.solvers.device.cuda import kernel, shared_limit
 
+        batch.quick_size = min(quick, shared_limit(device.index) // 8)
         stream = torch.cuda.current_stream(device).cuda_stream
-        most = 1024 * max(kilobytes for _, _, kilobytes in SHAPES)
         with torch.cuda.device(device):
-            kernel(device.index, most).launch(batch, blocks, threads or usual, 8 * quick, stream)
+            kernel(device.index).launch(batch, blocks, threads or usual, 8 * batch.quick_size, stream)
     else:
         from metricfit.solvers.device.host import library
 

@@ -22,7 +22,7 @@ import torch
 
 from metricfit.solvers.device.program import cuda_source, kept
 
-__all__ = ["Kernel", "compile_kernel", "find_nvrtc", "kernel"]
+__all__ = ["Kernel", "compile_kernel", "find_nvrtc", "kernel", "shared_limit"]
 
 MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 
@@ -55,12 +55,19 @@ class Kernel:
 
 
 @cache
-def kernel(device: int, shared_bytes: int) -> Kernel:
+def kernel(device: int) -> Kernel:
     """Return the kernel on a device."""
     major, minor = torch.cuda.get_device_capability(device)
     with torch.cuda.device(device):
         torch.cuda.current_stream().synchronize()  # makes PyTorch's context the current one
-        return Kernel(compile_kernel(f"sm_{major}{minor}"), "solve_games", shared_bytes)
+        return Kernel(compile_kernel(f"sm_{major}{minor}"), "solve_games", shared_limit(device))
+
+
+@cache
+def shared_limit(device: int) -> int:
+    """Return how many bytes of shared memory a block may have."""
+    properties = torch.cuda.get_device_properties(device)
+    return int(getattr(properties, "shared_memory_per_block_optin", 48 * 1024))
 
 
 def compile_kernel(architecture: str) -> bytes:

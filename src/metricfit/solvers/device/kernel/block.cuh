@@ -18,6 +18,13 @@ INLINE void barrier() { __syncthreads(); }
 
 #define EACH(index, count) for (int index = thread(); index < (count); index += threads())
 
+// Rows of a matrix are shared out among warps, and their entries among the lanes of each. A block is a multiple of
+// 32 threads, or fewer on the CPU.
+INLINE int lanes() { return threads() < 32 ? 1 : 32; }
+INLINE int lane() { return thread() % lanes(); }
+INLINE int warp() { return thread() / lanes(); }
+INLINE int warps() { return threads() / lanes(); }
+
 constexpr int CAPACITY = 32;  // largest number of sizes that each player may have in play
 constexpr int FINALISTS = 16;  // partial results of a reduction
 constexpr double HUGE_VALUE = 1e300;  // stands for infinity where arithmetic follows

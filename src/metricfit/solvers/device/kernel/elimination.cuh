@@ -5,7 +5,7 @@
 // chain is split in two. Its covariances need every column at every step; given the gains, each unknown of the
 // border is then filtered on its own.
 
-// The inverse N^-1 of every item's N = D + A' E^-1 A, and E^-1 A N^-1.
+// The inverse N^-1 of every item's N = D + A' E^-1 A, and what follows from it.
 DEVICE void invert_items(Solver& s, double regularisation) {
     const int n = s.n, q = s.adversary.used, f = s.predictor.used, qq = q * q;
     const Columns &adversary = s.adversary, &predictor = s.predictor;
@@ -41,16 +41,18 @@ DEVICE void invert_items(Solver& s, double regularisation) {
             if (b == k) s.pivots[i * (q + 1) + q] = 1.0 / s.inverse[i * qq + k * q + k];
         }
         barrier();
-        EACH(x, n * qq) {
-            const int i = x / qq, pair = x % qq, b = pair / q, b2 = pair % q;
+        EACH(x, n * q) {
+            const int i = x / q, b2 = x % q;
             const double* column = s.pivots + i * (q + 1);
-            const double pivot = column[q];
-            if (b == k) {
-                s.inverse[x] = b2 == k ? -pivot : column[b2] * pivot;
-            } else if (b2 == k) {
-                s.inverse[x] = column[b] * pivot;
+            double* entry = s.inverse + i * qq + b2;
+            const double pivot = column[q], own = column[b2] * pivot;
+            if (b2 == k) {
+                for (int b = 0; b < q; ++b) entry[b * q] = column[b] * pivot;
+                entry[k * q] = -pivot;
             } else {
-                s.inverse[x] -= column[b] * column[b2] * pivot;
+                for (int b = 0; b < k; ++b) entry[b * q] -= column[b] * own;
+                entry[k * q] = own;
+                for (int b = k + 1; b < q; ++b) entry[b * q] -= column[b] * own;
             }
         }
         barrier();
@@ -62,6 +64,15 @@ DEVICE void invert_items(Solver& s, double regularisation) {
         double value = 0.0;
         for (int b2 = 0; b2 < q; ++b2) value += s.cross[a * q + b2] * s.inverse[i * qq + b2 * q + b];
         s.mixed[x] = value * s.predictor_inverse[a * n + i];
+    }
+    barrier();
+    // E^-1 - E^-1 A N^-1 A' E^-1
+    EACH(x, n * f * f) {
+        const int i = x / (f * f), rest = x % (f * f), a = rest / f, a2 = rest % f;
+        const double* row = s.mixed + (i * f + a) * q;
+        double value = a == a2 ? 1.0 : 0.0;
+        for (int b = 0; b < q; ++b) value -= row[b] * s.cross_t[b * f + a2];
+        s.left[x] = value * s.predictor_inverse[a2 * n + i];
     }
     barrier();
 }
@@ -107,15 +118,12 @@ INLINE void couple_players(Solver& s, const Border& at, double* border, int a, i
     border[a * m + at.masses + b] = out_scaled + s.beta[s.predictor.size[a] * (n + 1) + s.adversary.size[b]];
 }
 
-// Two predictor columns: sums of E^-1 - E^-1 A N^-1 A' E^-1.
+// Two predictor columns.
 INLINE void couple_predictor(Solver& s, const Border& at, double* border, int a, int a2) {
-    const int n = s.n, q = at.q, f = at.f, m = at.m;
+    const int n = s.n, f = at.f, m = at.m;
     double pp = 0.0, po = 0.0, oo = 0.0, outside = 0.0;
     for (int i = 0; i < n; ++i) {
-        double value = a == a2 ? 1.0 : 0.0;
-        for (int b = 0; b < q; ++b) value -= s.cross[a2 * q + b] * s.mixed[(i * f + a) * q + b];
-        value *= s.predictor_inverse[a2 * n + i];
-        const double out = s.predictor_out[a * n + i];
+        const double value = s.left[(i * f + a) * f + a2], out = s.predictor_out[a * n + i];
         pp += value;
         po += out * value;
         oo += out * value * s.predictor_out[a2 * n + i];
@@ -266,23 +274,31 @@ DEVICE void filter_chain(Solver& s) {
     filter_covariance(s);
     const Border at = border_of(s);
     const int n = s.n, m = at.m, width = padded(at.q);
-    EACH(x, m) {
-        if (width == 8) filter_unknown<8>(s, at, x);
-        else if (width == 16) filter_unknown<16>(s, at, x);
-        else filter_unknown<CAPACITY>(s, at, x);
-    }
+    EACH(x, m) BY_WIDTH(width, filter_unknown, s, at, x);
     barrier();
+    // Four rows at a time: what is read once is used four times.
     double* border = s.border;
-    EACH(pair, m * m) {
-        const int x = pair / m, x2 = pair % m;
+    EACH(tile, (m + 3) / 4 * m) {
+        const int x = tile / m * 4, x2 = tile % m;
         if (x2 < x) continue;
-        double total = border[pair];
+        const int y1 = smaller(x + 1, m - 1), y2 = smaller(x + 2, m - 1), y3 = smaller(x + 3, m - 1);
+        double total[4] = {0.0, 0.0, 0.0, 0.0};
         for (int j = 0; j <= n; ++j) {
             const double* row = s.innovation + static_cast<long long>(j) * m;
-            total += row[x] * row[x2] * s.precision[j];
+            const double value = row[x2] * s.precision[j];
+            total[0] += row[x] * value;
+            total[1] += row[y1] * value;
+            total[2] += row[y2] * value;
+            total[3] += row[y3] * value;
         }
-        border[pair] = total;
-        border[x2 * m + x] = total;
+#pragma unroll
+        for (int y = 0; y < 4; ++y) {
+            if (x + y <= x2) border[(x + y) * m + x2] += total[y];
+        }
+    }
+    barrier();
+    for (int x = 1 + warp(); x < m; x += warps()) {
+        for (int x2 = lane(); x2 < x; x2 += lanes()) border[x * m + x2] = border[x2 * m + x];
     }
     barrier();
 }
@@ -309,29 +325,21 @@ DEVICE void lu_factorise(Solver& s) {
     EACH(x, m) s.rank[x] = m;
     barrier();
     for (int k = 0; k < m; ++k) {
-        int best = -1;
-        double largest = -1.0;
-        for (int x = 0; x < m; ++x) {
+        Pair own = {-2.0, 0.0};
+        EACH(x, m) {
+            if (s.rank[x] < m) continue;
             const double size = absolute(matrix[x * m + k]);
-            if (s.rank[x] == m && size > largest) {
-                largest = size;
-                best = x;
-            }
+            // NaN compares as smaller than all: any row will do, and the step is going to be rejected.
+            if (size > own.first || own.first == -2.0) own = {size >= 0.0 ? size : -1.0, static_cast<double>(x)};
         }
-        if (best < 0) {  // NaN everywhere: any row will do, the step is going to be rejected
-            for (int x = 0; x < m; ++x) {
-                if (s.rank[x] == m) best = x;
-            }
-        }
-        barrier();
+        const int best = static_cast<int>(reduce(s.slots, own, Argument()).second);
         double pivot = matrix[best * m + k];
         if (pivot == 0.0) pivot = 1e-30;
         const double inverse = 1.0 / pivot;
-        const int width = m - k - 1;
-        EACH(x, m * width) {
-            const int row = x / width, column = k + 1 + x % width;
+        for (int row = warp(); row < m; row += warps()) {
             if (row == best || s.rank[row] < k) continue;
-            matrix[row * m + column] -= matrix[row * m + k] * inverse * matrix[best * m + column];
+            const double factor = matrix[row * m + k] * inverse;
+            for (int x = k + 1 + lane(); x < m; x += lanes()) matrix[row * m + x] -= factor * matrix[best * m + x];
         }
         if (thread() == 0) {
             s.pivot_row[k] = best;

@@ -99,7 +99,12 @@ DEVICE void evaluate(Solver& s) {
         const int j = x / width, b = x % width;
         s.chain_alpha[x] = b < q ? s.alpha[j * sets + adversary.size[b]] : 0.0;
     }
-    EACH(x, f * q) s.cross[x] = s.alpha[predictor.size[x / q] * sets + adversary.size[x % q]];
+    EACH(x, f * q) {
+        const int a = x / q, b = x % q;
+        const double alpha = s.alpha[predictor.size[a] * sets + adversary.size[b]];
+        s.cross[x] = alpha;
+        s.cross_t[b * f + a] = alpha;
+    }
     barrier();
     evaluate_sums(s, at);
     EACH(x, q * n) {
@@ -290,9 +295,7 @@ DEVICE void direction(Solver& s) {
     answer_alone(s);
     EACH(x, m) s.step[x] = border_target(s, at, x);
     if (thread() == threads() - 1) {  // the others have the border to do meanwhile
-        if (width == 8) filter_forward<8>(s);
-        else if (width == 16) filter_forward<16>(s);
-        else filter_forward<CAPACITY>(s);
+        BY_WIDTH(width, filter_forward, s);
     }
     barrier();
     EACH(x, m) {
@@ -309,9 +312,7 @@ DEVICE void direction(Solver& s) {
     }
     barrier();
     if (thread() == 0) {
-        if (width == 8) filter_backward<8>(s);
-        else if (width == 16) filter_backward<16>(s);
-        else filter_backward<CAPACITY>(s);
+        BY_WIDTH(width, filter_backward, s);
     }
     barrier();
     answer_together(s);

@@ -40,11 +40,12 @@ struct Solver {
     int near_size;
 
     double* chain_alpha;  // (n + 1, padded columns) alpha of each set against each column, then zeros
-    double* cross;  // (predictor, adversary) alpha between the columns of both
+    double *cross, *cross_t;  // (predictor, adversary) alpha between the columns of both, and transposed
     double *curvature_out, *predictor_out;  // (columns, n)
     double* predictor_inverse;  // (predictor, n)
     double* inverse;  // (n, adversary, adversary) the inverse of each item's block
     double* mixed;  // (n, predictor, adversary)
+    double* left;  // (n, predictor, predictor) what remains between the predictor's marginals of each item
     double* pivots;  // (n, adversary + 1)
     double *kalman_gain, *precision;  // (n + 1, padded), (n + 1) gains and inverse variances of the filter
     double* innovation;  // (n + 1, m)
@@ -121,11 +122,13 @@ DEVICE void take_workspace(Arena& arena, Solver& s, int n) {
     s.far_border = arena.take(m * m);
     s.chain_alpha = arena.take(CAPACITY * sets);
     s.cross = arena.take(CAPACITY * CAPACITY);
+    s.cross_t = arena.take(CAPACITY * CAPACITY);
     s.curvature_out = arena.take(wide);
     s.predictor_out = arena.take(wide);
     s.predictor_inverse = arena.take(wide);
     s.inverse = arena.take(CAPACITY * wide);
     s.mixed = arena.take(CAPACITY * wide);
+    s.left = arena.take(CAPACITY * wide);
     s.pivots = arena.take((CAPACITY + 1) * n);
     s.kalman_gain = arena.take(CAPACITY * sets);
     s.precision = arena.take(sets);
@@ -176,5 +179,14 @@ INLINE Border border_of(const Solver& s) {
     return {q, f, f, f + q, f + 2 * q + 2, 2 * f + 2 * q + 2, 2 * f + 2 * q + 4};
 }
 
-// Columns are padded to one of three widths, so that loops over them can be unrolled.
-INLINE int padded(int q) { return q <= 8 ? 8 : q <= 16 ? 16 : CAPACITY; }
+// Columns are padded to one of four widths, so that loops over them can be unrolled.
+INLINE int padded(int q) { return q <= 8 ? 8 : q <= 16 ? 16 : q <= 24 ? 24 : CAPACITY; }
+
+// Call a template with the width of the columns.
+#define BY_WIDTH(width, function, ...)                    \
+    do {                                                  \
+        if ((width) == 8) function<8>(__VA_ARGS__);       \
+        else if ((width) == 16) function<16>(__VA_ARGS__); \
+        else if ((width) == 24) function<24>(__VA_ARGS__); \
+        else function<CAPACITY>(__VA_ARGS__);             \
+    } while (false)

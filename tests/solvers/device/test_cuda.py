@@ -1,0 +1,167 @@
+"""Compiling, loading and launching for CUDA, as far as that can be tested without a GPU."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import metricfit as mf
+from metricfit.solvers.device import Layout, batch, cuda, host, solve_games
+from metricfit.solvers.device.program import cuda_source, host_source, kept
+
+# A driver that says what it is asked for, and hands the kernel's argument on.
+DRIVER = r"""
+#include <cstdio>
+#include <cstring>
+static void (*play)(void*, int, int);
+extern "C" {
+void set_player(void* function) { play = (void (*)(void*, int, int))function; }
+int cuModuleLoadData(void** module, const void* image) {
+    *module = (void*)1;
+    return memcmp(image, "image", 5);
+}
+int cuModuleGetFunction(void** function, void* module, const char* name) {
+    *function = (void*)2;
+    return module != (void*)1 || strcmp(name, "solve_games");
+}
+int cuFuncSetAttribute(void* function, int attribute, int) { return function != (void*)2 || attribute != 8; }
+int cuGetErrorString(int, const char** text) { *text = "a reason"; return 0; }
+int cuLaunchKernel(void* function, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned y2,
+                   unsigned z2, unsigned shared, void* stream, void** arguments, void** extra) {
+    if (function != (void*)2 || y * z * y2 * z2 != 1 || threads != 128 || shared != 4000 || extra) return 1;
+    if (stream != (void*)7) return 2;
+    play(arguments[0], x, 1);
+    return 0;
+}
+}
+"""
+
+
+@pytest.fixture
+def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ctypes.CDLL:
+    target = tmp_path / "driver.so"
+    host.build(DRIVER, target, "-shared", "-fPIC")
+    loaded = ctypes.CDLL(str(target))
+    loaded.set_player(ctypes.cast(host.library().solve_games, ctypes.c_void_p))
+    monkeypatch.setattr(cuda.ctypes, "CDLL", lambda name: loaded)
+    return loaded
+
+
+def test_the_kernel_gets_the_argument_that_the_program_for_the_cpu_gets(
+    driver: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layout, scores = Layout(mf.f1, (0, 5), (5, 3)), torch.linspace(-1, 1, 8, dtype=torch.float64)
+    expected = solve_games(layout, scores)
+    kernel = cuda.Kernel(b"image of a module", "solve_games", 4000)
+
+    class Launcher:
+        @staticmethod
+        def solve_games(argument, blocks: int, threads: int) -> None:
+            kernel.launch(argument._obj, blocks, 128, 4000, 7)
+
+    monkeypatch.setattr(host, "library", Launcher)
+    played = solve_games(layout, scores)
+    assert torch.equal(played.bounds, expected.bounds)
+    assert torch.equal(played.adversary, expected.adversary)
+
+
+def test_what_the_driver_refuses_is_an_error_with_its_reason(driver: ctypes.CDLL) -> None:
+    with pytest.raises(RuntimeError, match=r"cuModuleLoadData failed with CUDA error -?\d+: a reason"):
+        cuda.Kernel(b"something else", "solve_games", 4000)
+
+
+def test_without_a_compiler_for_cuda_there_is_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(cuda, "find_nvrtc", lambda: None)
+    monkeypatch.setattr(cuda.shutil, "which", lambda name: None)
+    with pytest.raises(RuntimeError, match="install the package nvidia-cuda-nvrtc"):
+        cuda.compile_kernel("sm_90")
+
+
+def test_without_a_compiler_for_c_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host.shutil, "which", lambda name: None)
+    with pytest.raises(RuntimeError, match=r"install g\+\+"):
+        host.compiler()
+
+
+def test_what_does_not_compile_is_shown(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="nonsense"):
+        host.build("nonsense;", tmp_path / "nothing")
+
+
+def test_a_program_is_built_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    built = []
+
+    def build() -> bytes:
+        built.append(1)
+        return b"program"
+
+    assert kept("key", ".bin", build).read_bytes() == b"program"
+    assert kept("key", ".bin", build).read_bytes() == b"program"
+    assert len(built) == 1
+    assert kept("other key", ".bin", build) != kept("key", ".bin", build)
+
+
+def test_a_program_is_kept_elsewhere_where_the_cache_cannot_be_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert kept("key", ".bin", lambda: b"program").read_bytes() == b"program"
+
+
+def test_every_game_that_is_laid_out_has_a_launch_shape() -> None:
+    for n in (1, 32, 64, 65, 128, 256, 257, batch.MOST_ITEMS):
+        threads, numbers = batch.launch_shape(n)
+        assert threads % 32 == 0
+        assert threads <= 512
+        # The solver itself, and a border that is not tiny, fit.
+        assert numbers - host.library().quick_numbers(threads) > 40 * 40
+
+
+@pytest.mark.slow
+def test_no_thread_reads_what_another_is_writing(tmp_path: Path) -> None:
+    """The kernel with real threads under ThreadSanitizer, which stops at the first race."""
+    scores = ", ".join(str(x) for x in torch.linspace(-0.4, 0.7, 20).tolist())
+    tables = torch.from_numpy(batch._tables_on(torch.device("cpu"), mf.kappa, 20).numpy()).ravel().tolist()
+    main = f"""
+    int main() {{
+        static const double tables[] = {{{", ".join(map(repr, tables))}}};
+        static const double scores[] = {{{scores}}};
+        const long long games[] = {{0, 20, reinterpret_cast<long long>(tables)}};
+        const double reach[] = {{4.0}};
+        double adversary[20], predictor[20], bounds[2];
+        int report[2];
+        std::vector<double> workspace(workspace_numbers(20));
+        Batch batch = {{scores, games, reach, adversary, predictor, bounds, report, workspace.data(),
+                        static_cast<long long>(workspace.size()), 1, 150, 1e-4, 4000}};
+        for (int count : {{5, 32}}) solve_games(&batch, 1, count);
+        return report[0];
+    }}
+    """
+    program = tmp_path / "races"
+    host.build(host_source() + main, program, "-fsanitize=thread", "-g", "-O1")
+    finished = subprocess.run([program], capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_the_device_finds_what_the_cpu_finds() -> None:
+    layout, scores = Layout(mf.kappa, (0, 40), (40, 9)), torch.linspace(-1, 1, 49, dtype=torch.float64)
+    here, there = solve_games(layout, scores), solve_games(layout, scores.cuda())
+    assert torch.allclose(here.bounds, there.bounds.cpu(), atol=1e-6)
+    assert torch.equal(here.report[:, 0], there.report[:, 0].cpu())
+
+
+def test_the_source_for_cuda_has_nothing_of_the_host() -> None:
+    assert "#include" not in cuda_source()
+    assert sys.platform == "win32" or "std::" not in cuda_source()
