@@ -124,7 +124,7 @@ def _placed(device: torch.device, layout: Layout) -> _Placed:
 
 def workspace_numbers(n: int) -> int:
     """Return how many numbers a block needs to remember in a game of `n` items; see `take_workspace`."""
-    return n * n + 4183 * n + 21483
+    return n * n + 4185 * n + 21485
 
 
 def launch_shape(n: int) -> tuple[int, int]:

@@ -174,23 +174,26 @@ DEVICE void eliminate_items(Solver& s) {
 // Covariances of the filter, with one column to a thread; leaves the gains and the inverse variances.
 DEVICE void filter_covariance(Solver& s) {
     const int n = s.n, q = s.adversary.used, width = padded(q);
-    double* covariance = s.covariance;
+    double* __restrict__ covariance = s.covariance;
+    const double* __restrict__ inverse = s.inverse;
+    const double* __restrict__ chain_alpha = s.chain_alpha;
     EACH(x, q * q) covariance[x] = 0.0;
     EACH(x, 2 * CAPACITY) s.product[x] = 0.0;
     EACH(x, (n + 1) * width) s.kalman_gain[x] = 0.0;
+    EACH(j, n + 1) s.noise[j] = s.chain_slack[j] / s.chain_mass[j];
     barrier();
-    double variance = 1.0;
+    double scale = 1.0;
     for (int j = 0; j <= n; ++j) {
         const double* before = s.product + (j % 2) * CAPACITY;
         double* product = s.product + ((j + 1) % 2) * CAPACITY;
-        const double* item = s.inverse + static_cast<long long>(j - 1) * q * q;
-        const double* alpha = s.chain_alpha + j * width;
-        const double scale = 1.0 / variance;
+        const double* item = inverse + static_cast<long long>(j - 1) * q * q;
+        const double* alpha = chain_alpha + j * width;
         EACH(x, q) {
             // What the last observation taught, the next item's share, and the next observation.
             const double gain = before[x] * scale;
             double total = 0.0;
             if (j > 0) {
+#pragma unroll 4
                 for (int b = 0; b < q; ++b) {
                     const double value = covariance[b * q + x] - before[b] * gain + item[b * q + x];
                     covariance[b * q + x] = value;
@@ -200,11 +203,12 @@ DEVICE void filter_covariance(Solver& s) {
             product[x] = total;
         }
         barrier();
-        variance = 0.0;
+        double variance = 0.0;
+#pragma unroll 4
         for (int b = 0; b < q; ++b) variance += alpha[b] * product[b];
-        variance = larger(variance, 0.0) + s.chain_slack[j] / s.chain_mass[j];
-        EACH(x, q) s.kalman_gain[j * width + x] = product[x] / variance;
-        if (thread() == 0) s.precision[j] = 1.0 / variance;
+        scale = 1.0 / (larger(variance, 0.0) + s.noise[j]);
+        EACH(x, q) s.kalman_gain[j * width + x] = product[x] * scale;
+        if (thread() == 0) s.precision[j] = scale;
     }
     barrier();
 }
@@ -235,6 +239,19 @@ INLINE const double* direct_of(const Solver& s, const Border& at, int x) {
     return s.beta_t + (b < at.q ? s.adversary.size[b] : b == at.q ? 0 : s.n) * sets;
 }
 
+// One observation of the filter: returns the innovation and corrects the mean.
+template <int WIDTH>
+INLINE double observe(const double* __restrict__ alpha, const double* __restrict__ gain, double start,
+                      double (&mean)[WIDTH]) {
+    double part[4] = {start, 0.0, 0.0, 0.0};
+#pragma unroll
+    for (int b = 0; b < WIDTH; ++b) part[b % 4] -= alpha[b] * mean[b];
+    const double innovation = (part[0] + part[1]) + (part[2] + part[3]);
+#pragma unroll
+    for (int b = 0; b < WIDTH; ++b) mean[b] += gain[b] * innovation;
+    return innovation;
+}
+
 // The filter for one unknown of the border, whose mean stays in registers.
 template <int WIDTH>
 DEVICE void filter_unknown(Solver& s, const Border& at, int x) {
@@ -242,13 +259,13 @@ DEVICE void filter_unknown(Solver& s, const Border& at, int x) {
     const Share share = share_of(s, at, x);
     const double* direct = direct_of(s, at, x);
     const double constant = x == at.levels + 1 ? -1.0 : 0.0;
+    const double* __restrict__ chain_alpha = s.chain_alpha;
+    const double* __restrict__ kalman_gain = s.kalman_gain;
+    double* __restrict__ innovations = s.innovation + x;
     double mean[WIDTH];
 #pragma unroll
     for (int b = 0; b < WIDTH; ++b) mean[b] = 0.0;
     for (int j = 0; j <= n; ++j) {
-        const double* alpha = s.chain_alpha + j * WIDTH;
-        const double* gain = s.kalman_gain + j * WIDTH;
-        double even = direct ? direct[j] : constant, odd = 0.0;
         if (j > 0 && share.source) {
             const double* source = share.source + static_cast<long long>(j - 1) * share.step;
             const double scale = share.scale ? share.sign * share.scale[j - 1] : share.sign;
@@ -257,24 +274,45 @@ DEVICE void filter_unknown(Solver& s, const Border& at, int x) {
                 if (b < q) mean[b] += scale * source[b * share.stride];
             }
         }
-#pragma unroll
-        for (int b = 0; b < WIDTH; b += 2) {
-            even -= alpha[b] * mean[b];
-            odd -= alpha[b + 1] * mean[b + 1];
-        }
-        const double innovation = even + odd;
-#pragma unroll
-        for (int b = 0; b < WIDTH; ++b) mean[b] += gain[b] * innovation;
-        s.innovation[static_cast<long long>(j) * m + x] = innovation;
+        const double start = direct ? direct[j] : constant;
+        const double innovation = observe<WIDTH>(chain_alpha + j * WIDTH, kalman_gain + j * WIDTH, start, mean);
+        innovations[static_cast<long long>(j) * m] = innovation;
     }
 }
 
-// Eliminate the chain and complete the border's Schur complement.
+// The filter for the chain's right-hand side, after what the items would do alone.
+template <int WIDTH>
+DEVICE void filter_forward(Solver& s) {
+    const int n = s.n, q = s.adversary.used;
+    const double* __restrict__ chain_alpha = s.chain_alpha;
+    const double* __restrict__ kalman_gain = s.kalman_gain;
+    const double* __restrict__ own = s.own;
+    const double* __restrict__ rhs = s.rhs_chain;
+    const double* __restrict__ precision = s.precision;
+    double* __restrict__ result = s.step_chain;
+    double mean[WIDTH];
+#pragma unroll
+    for (int b = 0; b < WIDTH; ++b) mean[b] = 0.0;
+    for (int j = 0; j <= n; ++j) {
+        if (j > 0) {
+#pragma unroll
+            for (int b = 0; b < WIDTH; ++b) {
+                if (b < q) mean[b] -= own[b * n + j - 1];
+            }
+        }
+        result[j] = precision[j] * observe<WIDTH>(chain_alpha + j * WIDTH, kalman_gain + j * WIDTH, rhs[j], mean);
+    }
+}
+
+// Eliminate the chain, of the right-hand side too, and complete the border's Schur complement.
 DEVICE void filter_chain(Solver& s) {
     filter_covariance(s);
     const Border at = border_of(s);
     const int n = s.n, m = at.m, width = padded(at.q);
-    EACH(x, m) BY_WIDTH(width, filter_unknown, s, at, x);
+    EACH(x, m + 1) {
+        if (x == m) BY_WIDTH(width, filter_forward, s);
+        else BY_WIDTH(width, filter_unknown, s, at, x);
+    }
     barrier();
     // Four rows at a time: what is read once is used four times.
     double* border = s.border;
@@ -374,9 +412,8 @@ DEVICE void lu_solve(Solver& s) {
     }
 }
 
-// Eliminate the items, then the chain, and factorise what remains.
-DEVICE void factorise(Solver& s, double regularisation) {
-    invert_items(s, regularisation);
+// Eliminate the items, whose blocks are inverted, then the chain, and factorise what remains.
+DEVICE void factorise(Solver& s) {
     const int m = border_of(s).m;
     if (thread() == 0) s.border = m * m <= s.near_size ? s.near_border : s.far_border;
     barrier();

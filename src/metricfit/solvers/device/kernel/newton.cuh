@@ -132,57 +132,26 @@ DEVICE void evaluate(Solver& s) {
     barrier();
 }
 
-// Filter the chain's right-hand side; by one thread, with the filter's mean in registers.
-template <int WIDTH>
-DEVICE void filter_forward(Solver& s) {
-    const int n = s.n, q = s.adversary.used;
-    double mean[WIDTH];
-#pragma unroll
-    for (int b = 0; b < WIDTH; ++b) mean[b] = 0.0;
-    for (int j = 0; j <= n; ++j) {
-        const double* alpha = s.chain_alpha + j * WIDTH;
-        const double* gain = s.kalman_gain + j * WIDTH;
-        double even = s.residual_chain[j] + s.goal_chain[j] / s.chain_mass[j], odd = 0.0;
-        if (j > 0) {
-#pragma unroll
-            for (int b = 0; b < WIDTH; ++b) {
-                if (b < q) mean[b] -= s.own[b * n + j - 1];
-            }
-        }
-#pragma unroll
-        for (int b = 0; b < WIDTH; b += 2) {
-            even -= alpha[b] * mean[b];
-            odd -= alpha[b + 1] * mean[b + 1];
-        }
-        const double value = even + odd;
-#pragma unroll
-        for (int b = 0; b < WIDTH; ++b) mean[b] += gain[b] * value;
-        s.step_chain[j] = value * s.precision[j];
-    }
-}
-
 // The backward pass: the chain's step, and with its running sum what the items have to answer.
 template <int WIDTH>
 DEVICE void filter_backward(Solver& s) {
     const int n = s.n, q = s.adversary.used;
+    const double* __restrict__ chain_alpha = s.chain_alpha;
+    const double* __restrict__ kalman_gain = s.kalman_gain;
+    double* __restrict__ step = s.step_chain;
+    double* __restrict__ running = s.running;
     double sum[WIDTH];
 #pragma unroll
     for (int b = 0; b < WIDTH; ++b) sum[b] = 0.0;
     for (int j = n; j >= 0; --j) {
-        const double* alpha = s.chain_alpha + j * WIDTH;
-        const double* gain = s.kalman_gain + j * WIDTH;
-        double even = s.step_chain[j], odd = 0.0;
+        // The filter's transpose: gains observe, and what is observed enters by alpha.
+        const double value = observe<WIDTH>(kalman_gain + j * WIDTH, chain_alpha + j * WIDTH, step[j], sum);
+        step[j] = value;
+        if (j > 0) {
 #pragma unroll
-        for (int b = 0; b < WIDTH; b += 2) {
-            even -= gain[b] * sum[b];
-            odd -= gain[b + 1] * sum[b + 1];
-        }
-        const double value = even + odd;
-        s.step_chain[j] = value;
-#pragma unroll
-        for (int b = 0; b < WIDTH; ++b) {
-            sum[b] += alpha[b] * value;
-            if (j > 0 && b < q) s.running[b * (n + 1) + j - 1] = sum[b];
+            for (int b = 0; b < WIDTH; ++b) {
+                if (b < q) running[b * (n + 1) + j - 1] = sum[b];
+            }
         }
     }
 }
@@ -226,6 +195,7 @@ DEVICE void answer_alone(Solver& s) {
         s.rhs_predictor[x] = s.goal_predictor.outside[x] / predictor.outside[x] -
                              s.goal_predictor.inside[x] / predictor.inside[x] - s.residual_predictor[x];
     }
+    EACH(j, n + 1) s.rhs_chain[j] = s.residual_chain[j] + s.goal_chain[j] / s.chain_mass[j];
     barrier();
     EACH(x, q * n) {
         const int b = x / n, i = x % n;
@@ -288,13 +258,13 @@ DEVICE void answer_together(Solver& s) {
     barrier();
 }
 
-// Solve for the step that removes the residuals and meets the complementarity targets.
-DEVICE void direction(Solver& s) {
+// Solve for the step that removes the residuals and meets the complementarity targets, with what the items would do
+// alone and with the chain's right-hand side filtered, unless that is still to do.
+DEVICE void direction(Solver& s, bool filtered) {
     const Border at = border_of(s);
     const int n = s.n, m = at.m, width = padded(at.q);
-    answer_alone(s);
     EACH(x, m) s.step[x] = border_target(s, at, x);
-    if (thread() == threads() - 1) {  // the others have the border to do meanwhile
+    if (!filtered && thread() == threads() - 1) {  // the others have the border to do meanwhile
         BY_WIDTH(width, filter_forward, s);
     }
     barrier();
@@ -311,9 +281,7 @@ DEVICE void direction(Solver& s) {
         s.step_chain[j] += total * s.precision[j];
     }
     barrier();
-    if (thread() == 0) {
-        BY_WIDTH(width, filter_backward, s);
-    }
+    if (thread() == 0) BY_WIDTH(width, filter_backward, s);
     barrier();
     answer_together(s);
 }

@@ -170,8 +170,7 @@ DEVICE int attempt(Solver& s, double tolerance, int most, double regularisation)
         }
         priced = false;
         ++iterations;
-        factorise(s, regularisation);
-        if (!newton_step(s, gap / pairs, pairs)) break;
+        if (!newton_step(s, gap / pairs, pairs, regularisation)) break;
     }
     barrier();
     return iterations;

@@ -48,6 +48,7 @@ struct Solver {
     double* left;  // (n, predictor, predictor) what remains between the predictor's marginals of each item
     double* pivots;  // (n, adversary + 1)
     double *kalman_gain, *precision;  // (n + 1, padded), (n + 1) gains and inverse variances of the filter
+    double *noise, *rhs_chain;  // (n + 1) variances that the chain adds; its right-hand side
     double* innovation;  // (n + 1, m)
     double *scale, *next_scale, *pivot_inverse;  // (m)
     int *pivot_row, *rank;  // (m)
@@ -132,6 +133,8 @@ DEVICE void take_workspace(Arena& arena, Solver& s, int n) {
     s.pivots = arena.take((CAPACITY + 1) * n);
     s.kalman_gain = arena.take(CAPACITY * sets);
     s.precision = arena.take(sets);
+    s.noise = arena.take(sets);
+    s.rhs_chain = arena.take(sets);
     s.innovation = arena.take(m * sets);
     s.scale = arena.take(m);
     s.next_scale = arena.take(m);

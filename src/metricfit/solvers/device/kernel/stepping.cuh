@@ -133,14 +133,17 @@ INLINE double move_all(Solver& s, const Border& at, double own, double dual, boo
     return block_sum(s.slots, after);
 }
 
-// A step from fresh residuals and factors; false if it broke down.
-DEVICE bool newton_step(Solver& s, double mu, double pairs) {
+// A step from fresh residuals; false if it broke down.
+DEVICE bool newton_step(Solver& s, double mu, double pairs, double regularisation) {
     const Border at = border_of(s);
     double target = 0.0, own = 0.0, dual = 0.0;
     for (int phase = 0; phase < 2; ++phase) {
         const bool correct = phase == 1;
         aim_all(s, at, target, correct);
-        direction(s);
+        if (!correct) invert_items(s, regularisation);
+        answer_alone(s);
+        if (!correct) factorise(s);
+        direction(s, !correct);
         const Pair most = blocking(s, at);
         if (!(most.first < 1e12 && most.second < 1e12)) return false;
         const double fraction = correct ? 0.95 : 1.0;
