@@ -26,6 +26,9 @@ __all__ = ["Kernel", "compile_kernel", "find_nvrtc", "kernel", "shared_limit"]
 
 MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 
+MOST_SHARED = 160 * 1024
+"""More is of no use: the largest border fits."""
+
 
 class Kernel:
     """A loaded kernel, for the device that was current when it was loaded."""
@@ -65,9 +68,9 @@ def kernel(device: int) -> Kernel:
 
 @cache
 def shared_limit(device: int) -> int:
-    """Return how many bytes of shared memory a block may have."""
+    """Return how many bytes of shared memory a block gets at most."""
     properties = torch.cuda.get_device_properties(device)
-    return int(getattr(properties, "shared_memory_per_block_optin", 48 * 1024))
+    return min(int(getattr(properties, "shared_memory_per_block_optin", 48 * 1024)), MOST_SHARED)
 
 
 def compile_kernel(architecture: str) -> bytes:

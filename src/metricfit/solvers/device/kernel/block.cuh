@@ -16,7 +16,9 @@ INLINE void barrier() { __syncthreads(); }
 #define INLINE_MEMBER __device__ __forceinline__
 #endif
 
-#define EACH(index, count) for (int index = thread(); index < (count); index += threads())
+// Share the numbers below count out among the threads. Each gets few, so that unrolling the loop would only make the
+// program larger than what the processor keeps at hand.
+#define EACH(index, count) _Pragma("unroll 1") for (int index = thread(); index < (count); index += threads())
 
 // Rows of a matrix are shared out among warps, and their entries among the lanes of each. A block is a multiple of
 // 32 threads, or fewer on the CPU.

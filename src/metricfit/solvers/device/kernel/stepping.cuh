@@ -68,6 +68,7 @@ INLINE double move_columns(const Columns& columns, const Targets& goal, const do
 DEVICE Pair complementarity(Solver& s) {
     const int n = s.n;
     double total = 0.0;
+#pragma unroll 1
     for (int side = 0; side < 2; ++side) {
         const Columns& columns = side == 0 ? s.adversary : s.predictor;
         EACH(x, columns.used * n) {
@@ -137,6 +138,7 @@ INLINE double move_all(Solver& s, const Border& at, double own, double dual, boo
 DEVICE bool newton_step(Solver& s, double mu, double pairs, double regularisation) {
     const Border at = border_of(s);
     double target = 0.0, own = 0.0, dual = 0.0;
+#pragma unroll 1
     for (int phase = 0; phase < 2; ++phase) {
         const bool correct = phase == 1;
         aim_all(s, at, target, correct);
