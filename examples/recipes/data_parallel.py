@@ -2,11 +2,14 @@
 Data parallel training: one game over all processes
 ===================================================
 
-Data parallel training for F1 with one game over the batches of all processes.
-
-Run it with two processes on this machine::
+By default the loss plays a game over the batch of each process, as cross-entropy averages over it. With
+``gather=True`` it plays one game over the batches of all processes, and the gradients are those of a single
+process with the joint batch. Use it when the parts are small, or positives rare. Run this with two
+processes on this machine::
 
     torchrun --nproc-per-node 2 examples/recipes/data_parallel.py
+
+What comes out, with one process and with two, is drawn in :doc:`../gallery/two_processes`.
 """
 
 from __future__ import annotations
@@ -31,13 +34,14 @@ def main() -> None:
     torch.manual_seed(0)
     data = make_data()
     sampler = DistributedSampler(data, seed=0)
-    # Without gather=True each process would play a game of its own, over its own 16 samples.
+    # Without gather each process plays a game of its own, over its own samples.
     criterion = mf.MetricLoss(mf.f1, gather=True)
+    batch_size = 32 // dist.get_world_size()
     model = DistributedDataParallel(torch.nn.Linear(5, 1))
     optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
     for epoch in range(5):
         sampler.set_epoch(epoch)
-        for features, labels in DataLoader(data, batch_size=16, sampler=sampler):
+        for features, labels in DataLoader(data, batch_size=batch_size, sampler=sampler):
             optimizer.zero_grad()
             loss = criterion(model(features), labels)
             loss.backward()

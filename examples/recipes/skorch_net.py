@@ -2,7 +2,8 @@
 skorch: cross-validation of a net for MCC
 =========================================
 
-Training for MCC with skorch: the metric is an argument of the criterion.
+The metric is an argument of the criterion, so that a grid search can vary it as well.
+:class:`metricfit.sklearn.MetricClassifier` is this and more, ready-made.
 """
 
 from __future__ import annotations

@@ -1,0 +1,83 @@
+"""
+Precision against the recall constraint
+=======================================
+
+``precision subject to recall >= t``, for several ``t``: one model each, all on the same data. How much
+precision does a promise of recall cost, and is the promise kept on rows that nobody has seen?
+"""
+
+import os
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+from sklearn.datasets import load_digits
+
+import metricfit as mf
+from metricfit.sklearn import best_cut, cut_at
+
+SHORT = "METRICFIT_SHORT" in os.environ
+
+# %%
+# Which of the handwritten digits is an 8? The model is linear and gets the middle rows of the picture only,
+# so that it cannot have both precision and recall. A third of the rows is for training, one to choose the cut
+# on, and one for the test.
+
+pixels, digits = load_digits(return_X_y=True)
+features = torch.tensor(pixels[:, 16:48] / 16 - 0.3, dtype=torch.float32)
+labels = torch.tensor(digits == 8)
+training, choosing, testing = np.array_split(np.random.default_rng(0).permutation(len(labels)), 3)
+
+
+def fit(criterion: torch.nn.Module) -> np.ndarray:
+    """Train, and return the scores of all rows."""
+    torch.manual_seed(0)
+    model = torch.nn.Linear(32, 1)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.03)
+    data = torch.utils.data.TensorDataset(features[training], labels[training].float()[:, None])
+    for _ in range(2 if SHORT else 25):
+        for batch, wanted in torch.utils.data.DataLoader(data, batch_size=64, shuffle=True):
+            optimizer.zero_grad()
+            criterion(model(batch), wanted).backward()
+            optimizer.step()
+    with torch.no_grad():
+        return model(features).squeeze(1).double().numpy()
+
+
+def judged(scores: np.ndarray, threshold: float) -> tuple[float, float]:
+    """Recall and precision of a cut, on the rows of the test."""
+    positive = scores[testing] > threshold
+    return mf.recall.score(labels[testing], positive), mf.precision.score(labels[testing], positive)
+
+
+# %%
+# Each model decides in two ways: at 0, and at the cut that is best on the second third within the constraint,
+# which is what ``MetricClassifier(threshold="tuned")`` does. Cross-entropy gets the same cut.
+
+wanted = [0.5, 0.9] if SHORT else [0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95]
+plain = fit(torch.nn.BCEWithLogitsLoss())
+at_zero, tuned, cross_entropy = [], [], []
+for t in wanted:
+    metric = mf.precision_at_recall(t)
+    scores = fit(mf.MetricLoss(metric))
+    at_zero.append(judged(scores, cut_at(metric, scores[choosing], labels[choosing]).threshold))
+    tuned.append(judged(scores, best_cut(metric, scores[choosing], labels[choosing]).threshold))
+    cross_entropy.append(judged(plain, best_cut(metric, plain[choosing], labels[choosing]).threshold))
+
+# %%
+# On the left the promise: recall that was reached against recall that was asked for. On the right the price.
+
+series = {
+    "trained for it, cut at 0": (np.array(at_zero), "s:", "#b3560b"),
+    "trained for it, tuned cut": (np.array(tuned), "o-", "#0b3d6e"),
+    "cross-entropy, tuned cut": (np.array(cross_entropy), "^--", "#8a97a8"),
+}
+figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+left.plot([0.35, 1], [0.35, 1], color="0.85", linewidth=1)
+for name, (points, style, colour) in series.items():
+    left.plot(wanted, points[:, 0], style, color=colour, label=name)
+    right.plot(wanted, points[:, 1], style, color=colour, label=name)
+left.set(xlabel="recall asked for", ylabel="recall on the test rows", title="The promise")
+right.set(xlabel="recall asked for", ylabel="precision on the test rows", title="The price")
+left.legend(frameon=False)
+plt.show()
