@@ -47,6 +47,13 @@ def test_the_gradient_follows_the_chain_rule_in_every_group() -> None:
     assert torch.allclose(*slopes, atol=2e-2)
 
 
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int64, torch.float16, torch.float64])
+def test_targets_of_every_type_are_taken(dtype: torch.dtype) -> None:
+    logits, targets = a_batch(40, 3)
+    host, device = both(mf.f1, logits, targets.to(dtype))
+    assert torch.allclose(host, device, atol=2e-4)
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 def test_every_precision_gives_a_loss_of_single_precision_at_least(dtype: torch.dtype) -> None:
     logits, targets = a_batch(16, dtype=dtype)

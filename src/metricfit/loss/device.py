@@ -27,41 +27,32 @@ __all__ = ["DeviceOutcome", "play_on_device"]
 
 @dataclass(frozen=True, eq=False)
 class _Geometry:
-    """What depends on the shape of a batch only, kept on its device."""
+    """What depends on the shape of a batch only; tensors are on its device."""
 
     layout: Layout
+    cuts: tuple[int, ...]  # where the groups begin, and the number of rows
     factor: Tensor  # (n,) what a row's logits are multiplied with
-    reach: Tensor  # (n,) where its scores are cut
-    rows: Tensor  # (groups, largest) the rows of each group; short groups repeat their last one
-    taking_part: Tensor  # (groups, largest) 1, or 0 for a row that is repeated
-    best: Tensor  # (groups, largest + 1) the ceiling by the number of positives
+    best: Tensor  # (labels * groups, largest + 1) the ceiling by the number of positives
 
 
 @lru_cache(maxsize=64)
 def _geometry(device: torch.device, settings: Settings, n: int, labels: int) -> _Geometry:
     groups = settings.group_count(n)
-    cuts = [-(-group * n // groups) for group in range(groups + 1)]
+    cuts = tuple(-(-group * n // groups) for group in range(groups + 1))
     sizes = np.diff(cuts)
     largest = int(sizes.max())
-    metric = settings.metric
-    starts = tuple(label * n + cut for label in range(labels) for cut in cuts[:-1])
-    within = np.minimum(np.arange(largest), sizes[:, None] - 1)
     best = {
-        size: [ceiling(metric, size, min(positives, size)) for positives in range(largest + 1)]
+        size: [ceiling(settings.metric, size, min(positives, size)) for positives in range(largest + 1)]
         for size in set(sizes.tolist())
     }
-    reach = {size: whole_tables(metric, size)[0].reach for size in best}
-
-    def placed(values: object) -> Tensor:
-        return torch.from_numpy(np.asarray(values)).to(device)
-
+    starts = tuple(label * n + cut for label in range(labels) for cut in cuts[:-1])
+    factor = np.repeat([settings.factor(int(size)) for size in sizes], sizes)
+    ceilings = np.array([best[size] for size in sizes.tolist()] * labels)
     return _Geometry(
-        Layout(metric, starts, tuple(sizes.tolist()) * labels),
-        placed(np.repeat([settings.factor(int(size)) for size in sizes], sizes)),
-        placed(np.repeat([reach[size] for size in sizes.tolist()], sizes)),
-        placed(np.array(cuts[:-1])[:, None] + within),
-        placed((np.arange(largest) < sizes[:, None]).astype(np.float64)),
-        placed(np.array([best[size] for size in sizes.tolist()])),
+        Layout(settings.metric, starts, tuple(sizes.tolist()) * labels),
+        cuts,
+        torch.from_numpy(factor).to(device),
+        torch.from_numpy(ceilings).to(device),
     )
 
 
@@ -76,36 +67,38 @@ class DeviceOutcome:
         Derivative of each game's loss in its own logits.
     played : PlayedGames
         The labels' games one after the other, each with its groups.
-    shifts : Tensor, shape (labels, groups)
-        What cutting the scores took from the value of each game.
+    scores : Tensor, shape (labels, n)
+    cuts : tuple of int
+        Where the groups begin, and the number of rows.
     settings : Settings
     """
 
     losses: Tensor
     slopes: Tensor
     played: PlayedGames
-    shifts: Tensor
+    scores: Tensor
+    cuts: tuple[int, ...]
     settings: Settings
 
     def record(self) -> BatchSolution:
         """Wait for the games and return their solutions; warns about those that missed the tolerance."""
-        labels, groups = self.shifts.shape
-        n = self.slopes.shape[0]
-        cuts = [-(-group * n // groups) for group in range(groups + 1)]
+        (labels, n), groups, cuts = self.scores.shape, len(self.cuts) - 1, self.cuts
+        scores = self.scores.cpu().numpy()
         bounds = self.played.bounds.cpu().numpy().reshape(labels, groups, 2)
         report = self.played.report.cpu().numpy().reshape(labels, groups, 2)
-        shifts = self.shifts.cpu().numpy()
         adversary = self.played.adversary.cpu().numpy().reshape(labels, n)
         predictor = self.played.predictor.cpu().numpy().reshape(labels, n)
         solutions = []
         for group in range(groups):
             rows = slice(cuts[group], cuts[group + 1])
+            reach = whole_tables(self.settings.metric, cuts[group + 1] - cuts[group])[0].reach
             for label in range(labels):
                 lower, upper = bounds[label, group].tolist()
                 gap = upper - lower
+                excess = np.maximum(scores[label, rows] - reach, 0.0).sum()
                 solutions.append(
                     Solution(
-                        value=upper - float(shifts[label, group]),
+                        value=upper - float(excess),
                         gap=gap if np.isnan(gap) else max(gap, 0.0),
                         adversary=adversary[label, rows],
                         predictor=predictor[label, rows],
@@ -151,25 +144,10 @@ def play_on_device(logits: Tensor, targets: Tensor, settings: Settings) -> Devic
         )
     labels = logits.shape[1] if logits.dim() == 2 else 1
     geometry = _geometry(logits.device, settings, n, labels)
-    truth = targets.detach().reshape(n, labels).t().double()
-    scores = (logits.detach().reshape(n, labels).t().double() * geometry.factor).contiguous()
-    played = solve_games(geometry.layout, scores.view(-1), settings.tol)
-    kept = torch.minimum(torch.maximum(scores, -geometry.reach), geometry.reach)
-    excess = scores - kept
-    slope = played.adversary.view(labels, n) - truth
-    slope = torch.where(truth * (truth - 1.0) == 0.0, slope, torch.nan)
-    # What was cut off belongs to items that the adversary surely includes, or surely does not.
-    items = torch.where(excess == 0.0, -truth * kept, slope * excess - truth * kept)
-
-    def per_game(values: Tensor) -> Tensor:
-        return (values[:, geometry.rows] * geometry.taking_part).sum(-1)
-
-    groups = geometry.rows.shape[0]
-    positives = per_game(truth).nan_to_num(0.0).long().clamp(0, geometry.best.shape[1] - 1)
-    best = geometry.best.expand(labels, -1, -1).gather(2, positives.unsqueeze(2)).squeeze(2)
-    upper = played.bounds[:, 1].view(labels, groups)
-    # The value is an upper bound of the game, so rounding and the gap may take this below zero.
-    losses = (best - upper + per_game(items)).clamp(min=0.0)
-    losses = losses + 0.0 * per_game(slope)  # NaN for targets that are neither 0 nor 1
-    slopes = (slope * geometry.factor).t()
-    return DeviceOutcome(losses.t(), slopes, played, per_game(excess.clamp(min=0.0)), settings)
+    scores = (logits.detach().reshape(n, labels).t() * geometry.factor).contiguous()
+    truth = targets.detach().reshape(n, labels).t().double().contiguous()
+    played = solve_games(geometry.layout, scores.view(-1), settings.tol, targets=truth, best=geometry.best)
+    slopes = played.slopes.view(labels, n) * geometry.factor
+    return DeviceOutcome(
+        played.losses.view(labels, -1).t(), slopes.t(), played, scores, geometry.cuts, settings
+    )

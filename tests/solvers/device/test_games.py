@@ -107,6 +107,14 @@ def test_equal_scores_have_equal_probabilities() -> None:
     assert np.ptp(ordered.reshape(3, 6), axis=1).max() == 0.0
 
 
+def test_many_ties_are_priced_exactly() -> None:
+    # Means of equal numbers are off by rounding, at which the search for the smallest ones must not stop.
+    random = np.random.default_rng(7)
+    games = [0.06 * np.round(3.0 * random.normal(size=38)) / 3.0 for _ in range(60)]
+    played = play(mf.f1, *games)
+    assert (played.report[:, 0] == SOLVED).all()
+
+
 def test_a_saturated_batch_is_decided_exactly() -> None:
     played = play(mf.f1, np.array([500.0, 400.0, -300.0, -900.0, 0.01]))
     assert played.adversary[:4].tolist() == [1.0, 1.0, 0.0, 0.0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from ctypes import c_double, c_int, c_longlong, c_void_p
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 import torch
@@ -37,18 +37,23 @@ class _Batch(ctypes.Structure):
 
     _fields_ = (
         ("scores", c_void_p),
+        ("targets", c_void_p),
+        ("best", c_void_p),
         ("games", c_void_p),
         ("reach", c_void_p),
         ("adversary", c_void_p),
         ("predictor", c_void_p),
         ("bounds", c_void_p),
+        ("losses", c_void_p),
+        ("slopes", c_void_p),
         ("report", c_void_p),
         ("workspace", c_void_p),
         ("workspace_size", c_longlong),
         ("count", c_int),
         ("most", c_int),
-        ("tolerance", c_double),
+        ("best_stride", c_int),
         ("quick_size", c_int),
+        ("tolerance", c_double),
     )
 
 
@@ -73,6 +78,16 @@ class Layout:
         if not self.sizes or min(self.sizes) < 1 or max(self.sizes) > MOST_ITEMS:
             raise ValueError(f"games on the device have 1 to {MOST_ITEMS} items, got sizes {self.sizes[:8]}")
 
+    @cached_property
+    def items(self) -> int:
+        """How many scores there have to be."""
+        return max(start + n for start, n in zip(self.starts, self.sizes, strict=True))
+
+    @cached_property
+    def largest(self) -> int:
+        """The number of items of the largest game."""
+        return max(self.sizes)
+
 
 @dataclass(frozen=True, eq=False)
 class PlayedGames:
@@ -88,12 +103,18 @@ class PlayedGames:
     report : Tensor, shape (games, 2)
         0 for a game that was solved to the tolerance, 1 for one that was not, 2 for one whose scores are not
         finite, and whose other results are NaN; then the number of Newton steps.
+    losses : Tensor, shape (games,)
+        The loss of each game; NaN if a target is neither 0 nor 1. Without targets these are not computed.
+    slopes : Tensor, shape (items,)
+        Its derivative in the scores; likewise.
     """
 
     adversary: Tensor
     predictor: Tensor
     bounds: Tensor
     report: Tensor
+    losses: Tensor
+    slopes: Tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +165,8 @@ def solve_games(
     scores: Tensor,
     tol: float = 1e-4,
     *,
+    targets: Tensor | None = None,
+    best: Tensor | None = None,
     max_iter: int = MAX_ITERATIONS,
     threads: int | None = None,
 ) -> PlayedGames:
@@ -157,6 +180,9 @@ def solve_games(
         The scores of all of them.
     tol : float
         Gap to reach.
+    targets, best : Tensor of float64, optional
+        The labels of all items and, in a row for each game, the best value of its metric by the number of
+        positives. With them the losses are computed too.
     max_iter : int
         Newton steps of the first of three attempts.
     threads : int, optional
@@ -171,20 +197,23 @@ def solve_games(
     """
     if scores.dtype != torch.float64 or not scores.is_contiguous():
         raise TypeError("scores must be a contiguous tensor of float64; use scores.double().contiguous()")
-    device, count, largest = scores.device, len(layout.sizes), max(layout.sizes)
-    if max(s + n for s, n in zip(layout.starts, layout.sizes, strict=True)) > scores.numel():
+    device, count, largest = scores.device, len(layout.sizes), layout.largest
+    if layout.items > scores.numel():
         raise ValueError(f"the games have more items than the {scores.numel()} scores")
     placed = _placed(device, layout)
     usual, quick = launch_shape(largest)
     blocks = min(count, BLOCKS_PER_PROCESSOR * _processors(device))
     numbers = workspace_numbers(largest)
     workspace = torch.empty(blocks * numbers, dtype=torch.float64, device=device)
-    adversary, predictor = torch.zeros_like(scores), torch.zeros_like(scores)
+    adversary, predictor, slopes = torch.empty((3, scores.numel()), dtype=torch.float64, device=device)
     bounds = torch.empty((count, 2), dtype=torch.float64, device=device)
+    losses = torch.empty(count, dtype=torch.float64, device=device)
     report = torch.empty((count, 2), dtype=torch.int32, device=device)
-    tensors = (scores, placed.games, placed.reach, adversary, predictor, bounds, report, workspace)
-    pointers = [tensor.data_ptr() for tensor in tensors]
-    batch = _Batch(*pointers, numbers, count, max_iter, tol, quick)
+    inputs = (scores, targets, best, placed.games, placed.reach)
+    outputs = (adversary, predictor, bounds, losses, slopes, report)
+    pointers = [0 if tensor is None else tensor.data_ptr() for tensor in (*inputs, *outputs, workspace)]
+    width = 0 if best is None else best.shape[-1]
+    batch = _Batch(*pointers, numbers, count, max_iter, width, quick, tol)
     if scores.is_cuda:
         from metricfit.solvers.device.cuda import kernel, shared_limit
 
@@ -196,7 +225,7 @@ def solve_games(
         from metricfit.solvers.device.host import library
 
         library().solve_games(ctypes.byref(batch), blocks, threads or 1)
-    return PlayedGames(adversary, predictor, bounds, report)
+    return PlayedGames(adversary, predictor, bounds, report, losses, slopes)
 
 
 @lru_cache(maxsize=64)

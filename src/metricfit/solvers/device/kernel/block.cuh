@@ -37,6 +37,7 @@ INLINE int larger(int x, int y) { return x > y ? x : y; }
 INLINE int smaller(int x, int y) { return x < y ? x : y; }
 INLINE double absolute(double x) { return x < 0.0 ? -x : x; }
 INLINE bool is_finite(double x) { return x - x == 0.0; }
+INLINE double undefined() { return HUGE_VALUE * HUGE_VALUE * 0.0; }
 
 INLINE int slots_needed(int count) { return 2 * (count + FINALISTS); }
 

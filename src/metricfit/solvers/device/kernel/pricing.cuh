@@ -5,6 +5,7 @@
 // above the true total, by l * t - sum (t - v)_+ <= least total for every t, so bounds stay bounds.
 DEVICE double smallest_sum(const double* v, int stride, int n, int size) {
     double low = -HUGE_VALUE, high = HUGE_VALUE, pivot = v[static_cast<long long>(size - 1) * stride];
+    bool last = false;
     for (int pass = 0;; ++pass) {
         int less = 0, equal = 0, under = 0, over = 0;
         double sum = 0.0, sum_under = 0.0, sum_over = 0.0;
@@ -25,7 +26,7 @@ DEVICE double smallest_sum(const double* v, int stride, int n, int size) {
             }
         }
         const double total = sum + (size - less) * pivot;
-        if ((less <= size && size <= less + equal) || pass == 60) return total;
+        if ((less <= size && size <= less + equal) || last || pass == 60) return total;
         double next;
         if (less > size) {
             high = pivot;
@@ -34,7 +35,8 @@ DEVICE double smallest_sum(const double* v, int stride, int n, int size) {
             low = pivot;
             next = sum_over / larger(over, 1);
         }
-        if (!(next > low && next < high)) return total;
+        // Equal numbers, whose mean is off by rounding, are all that is left in between.
+        last = !(next > low && next < high);
         pivot = next;
     }
 }

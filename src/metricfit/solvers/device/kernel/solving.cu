@@ -222,15 +222,60 @@ DEVICE bool sort_scores(Solver& s, const double* scores, double reach) {
     return true;
 }
 
+// The argument of the kernel. Metrics come as tables: alpha, beta and both transposed, each (n + 1)^2, one after the
+// other. With targets, what the loss needs of each game is computed too.
+struct Batch {
+    const double* scores;  // all games, one after the other
+    const double* targets;  // likewise, or null
+    const double* best;  // (games, best_stride) the best value of the metric by the number of positives
+    const long long* games;  // per game: where its scores begin, its items, where its tables are
+    const double* reach;  // per game: no score beyond it makes a difference
+    double *adversary, *predictor, *bounds;  // bounds: lower, upper
+    double *losses, *slopes;  // per game and per item, of the loss in the scores
+    int* report;  // status, Newton steps
+    double* workspace;
+    long long workspace_size;  // per block
+    int count, most, best_stride;
+    int quick_size;  // numbers in the quick memory of a block
+    double tolerance;
+};
+
+// The loss of a game, best - value - <targets, scores>, and its slope, adversary - targets; both are NaN if a target is
+// neither 0 nor 1. What was cut off a score belongs to an item whose slope is 0 or +-1.
+DEVICE void lose(Solver& s, const Batch& batch, int game, long long at, double reach) {
+    double total = 0.0, positives = 0.0;
+    EACH(i, s.n) {
+        const double target = batch.targets[at + i], score = batch.scores[at + i];
+        const double cut = larger(-reach, smaller(reach, score));
+        double slope = batch.adversary[at + i] - target;
+        if (target * (target - 1.0) != 0.0) slope = undefined();
+        total += slope * (score - cut) - target * cut;
+        total += slope * 0.0;
+        positives += target;
+        batch.slopes[at + i] = slope;
+    }
+    const Pair sums = block_sums(s.slots, total, positives);
+    if (thread() == 0) {
+        double loss = undefined();
+        if (is_finite(sums.first)) {
+            const int index = static_cast<int>(sums.second);
+            loss = larger(batch.best[game * batch.best_stride + index] - batch.bounds[2 * game + 1] + sums.first, 0.0);
+        }
+        batch.losses[game] = loss;
+    }
+    barrier();
+}
+
 // Solve one game. The bounds are those of the game with the scores cut at the reach; what was cut off belongs to
 // items that the adversary surely includes, or surely does not, so it shifts both bounds alike.
-DEVICE void solve_game(Solver& s, const double* scores, double reach, double tolerance, int most, double* adversary,
-                       double* predictor, double* bounds, int* report) {
+DEVICE void solve_game(Solver& s, const Batch& batch, int game, long long at, double reach) {
     const int n = s.n;
-    const double undefined = HUGE_VALUE * HUGE_VALUE * 0.0;
-    if (!sort_scores(s, scores, reach)) {
-        EACH(i, n) adversary[i] = predictor[i] = undefined;
-        EACH(b, 2) bounds[b] = undefined;
+    const double tolerance = batch.tolerance;
+    double *adversary = batch.adversary + at, *predictor = batch.predictor + at, *bounds = batch.bounds + 2 * game;
+    int* report = batch.report + 2 * game;
+    if (!sort_scores(s, batch.scores + at, reach)) {
+        EACH(i, n) adversary[i] = predictor[i] = undefined();
+        EACH(b, 2) bounds[b] = undefined();
         if (thread() == 0) {
             report[0] = NOT_FINITE;
             report[1] = 0;
@@ -248,7 +293,7 @@ DEVICE void solve_game(Solver& s, const double* scores, double reach, double tol
     const double regularisation[ATTEMPTS] = {1e-6, 1e-8, 1e-4};
     int iterations = 0;
     for (int run = 0; run < ATTEMPTS && s.upper - s.lower > target; ++run) {
-        iterations += attempt(s, target, run == 0 ? most : 4 * most, regularisation[run]);
+        iterations += attempt(s, target, run == 0 ? batch.most : 4 * batch.most, regularisation[run]);
     }
     if (!(s.upper < HUGE_VALUE && s.lower > -HUGE_VALUE)) fall_back(s);
 
@@ -283,20 +328,6 @@ DEVICE void solve_game(Solver& s, const double* scores, double reach, double tol
     barrier();
 }
 
-// Metrics come as tables: alpha, beta and both transposed, each (n + 1)^2, one after the other.
-struct Batch {
-    const double* scores;  // all games, one after the other
-    const long long* games;  // per game: where its scores begin, its items, where its tables are
-    const double* reach;  // per game: no score beyond it makes a difference
-    double *adversary, *predictor, *bounds;  // bounds: lower, upper
-    int* report;  // status, Newton steps
-    double* workspace;
-    long long workspace_size;  // per block
-    int count, most;
-    double tolerance;
-    int quick_size;  // numbers in the quick memory of a block
-};
-
 // The quick memory of a block: its Solver, then slots, covariances and the border.
 constexpr int SOLVER_SIZE = (sizeof(Solver) + sizeof(double) - 1) / sizeof(double);
 
@@ -323,9 +354,8 @@ DEVICE void solve_batch(const Batch& batch, double* quick, int block, int blocks
             s.near_size = batch.quick_size - near_fixed(threads());
         }
         barrier();
-        const long long at = about[0];
-        solve_game(s, batch.scores + at, batch.reach[game], batch.tolerance, batch.most, batch.adversary + at,
-                   batch.predictor + at, batch.bounds + 2 * game, batch.report + 2 * game);
+        solve_game(s, batch, game, about[0], batch.reach[game]);
+        if (batch.targets) lose(s, batch, game, about[0], batch.reach[game]);
     }
 }
 
