@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from metricfit.experiments.losses import GAME_LOSSES
@@ -82,5 +82,8 @@ RECOMMENDED = Protocol(
     glorot=False,
 )
 
-PROTOCOLS = {protocol.name: protocol for protocol in (PAPER, RECOMMENDED)}
+# For rare positives: a game of 32 that holds one positive at most says little about F2 of a whole table.
+LARGE_GAMES = replace(RECOMMENDED, name="large-games", batch=256, group_size=None, epochs=200, patience=40)
+
+PROTOCOLS = {protocol.name: protocol for protocol in (PAPER, RECOMMENDED, LARGE_GAMES)}
 """By name."""
