@@ -35,8 +35,7 @@ class MetricLoss(nn.Module):
     scale : float or "batch"
         How fast the loss falls with the margin; "batch" stands for the number of items of the game.
     solver, tol : str, float
-        As for :func:`metricfit.solve`; moreover, "device" plays the games where the logits are, which "auto"
-        does for CUDA tensors where that can be done.
+        As for :func:`metricfit.solve`; moreover, "device" plays the games on the GPU that holds the logits.
     reduction : {"mean", "sum", "none"}
         Over the games of a batch: one per label and group. "none" gives a tensor of shape ``(groups,)`` or
         ``(groups, labels)``.

@@ -8,8 +8,8 @@ from metricfit.loss.settings import DEVICE, Settings
 
 __all__ = ["on_device"]
 
-DEVICE_ITEMS = 128
-"""By default, games of up to so many items are played on a GPU that holds their logits."""
+DEVICE_ITEMS = 0
+"""Largest game that "auto" plays on a GPU. None, as long as no GPU has been measured; see benchmarks/gpu.py."""
 
 
 def on_device(logits: Tensor, settings: Settings) -> bool:

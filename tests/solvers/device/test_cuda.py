@@ -142,8 +142,9 @@ def test_no_thread_reads_what_another_is_writing(tmp_path: Path) -> None:
         double adversary[20], predictor[20], bounds[2], losses[1], slopes[20];
         int report[2];
         std::vector<double> workspace(workspace_numbers(20));
-        Batch batch = {{scores, targets, best, games, reach, adversary, predictor, bounds, losses, slopes, report,
-                        workspace.data(), static_cast<long long>(workspace.size()), 1, 150, 21, 4000, 1e-4}};
+        Batch batch = {{scores, targets, best, games, reach, adversary, predictor, bounds, losses, slopes,
+                        report, workspace.data(), static_cast<long long>(workspace.size()), 1, 150, 21, 4000,
+                        1e-4}};
         for (int count : {{5, 32}}) solve_games(&batch, 1, count);
         return report[0];
     }}
