@@ -9,7 +9,7 @@ from metricfit.loss.settings import DEVICE, Settings
 __all__ = ["on_device"]
 
 DEVICE_ITEMS = 0
-"""Largest game that "auto" plays on a GPU. None, as long as no GPU has been measured; see benchmarks/gpu.py."""
+"""Largest game that "auto" plays on a GPU. None, until benchmarks/gpu.py has measured one."""
 
 
 def on_device(logits: Tensor, settings: Settings) -> bool:
