@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import matplotlib.pyplot as plt
-
 import metricfit as mf
 
 HERE = Path(__file__).parent
@@ -47,20 +45,6 @@ html_math_renderer = "mathml"
 pygments_style = "friendly"
 
 
-
-def set_style(_gallery: object, _script: str) -> None:
-    """Have the pictures of the gallery look alike, and legible on a light and on a dark page."""
-    plt.rcParams.update(
-        {
-            "figure.dpi": 110,
-            "font.size": 10,
-            "axes.titlesize": 11,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-        }
-    )
-
-
 sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["auto_examples"],
@@ -76,5 +60,5 @@ sphinx_gallery_conf = {
     "min_reported_time": 1000,
     "write_computation_times": False,
     "image_scrapers": ("matplotlib",),
-    "reset_modules": ("matplotlib", set_style),
+    "reset_modules": ("matplotlib", "pictures.set_style"),
 }
