@@ -49,8 +49,8 @@ figure.colorbar(drawn, ax=axes, label="loss", shrink=0.8)
 plt.show()
 
 # %%
-# Inside the white line the loss is 0. For F1 and F2 the corner is not symmetric: a positive that is missed
-# costs more than a false alarm. For MCC it is.
+# Inside the white line the loss is 0. The positive needs a margin of 1 for every metric. The negative needs
+# one of 1 for MCC, less than a half for F1 and F2, and none for precision, as long as it is below 0.
 #
 # Along a line the kinks are plain to see. Between two of them the adversary does not change its mind:
 
