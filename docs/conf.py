@@ -25,6 +25,7 @@ extensions = [
 ]
 exclude_patterns = ["_build", "_ext"]
 nitpicky = True
+smartquotes = False  # --resume is not –resume
 # Names of other projects, whose sites are not asked for while this one is built.
 nitpick_ignore_regex = [("py:.*", r"(sklearn|skorch|sympy|torch|numpy)\..*")]
 

@@ -31,7 +31,7 @@ def markdown(name: str, command: Any) -> str:
     options = [part for part in command.params if part.param_type_name == "option"]
     usage = " ".join(["metricfit", name, *(part.name.upper() for part in arguments), "[OPTIONS]"])
     lines = [f"## {name}", "", "```text", usage, "```", "", inspect.cleandoc(command.help or ""), ""]
-    lines += ["| | | default |", "| --- | --- | --- |"]
+    lines += ["| | meaning | default |", "| --- | --- | --- |"]
     for part in arguments:
         lines.append(f"| `{part.name.upper()}` | {text(part.help)} | |")
     for part in options:
@@ -49,7 +49,7 @@ def default(option: Any) -> str:
     """Return what is taken if the option is left out."""
     if option.required:
         return "required"
-    if option.default in (None, False, (), []) or callable(option.default):
+    if option.default is None or option.default is False or callable(option.default):
         return ""
     return f"`{getattr(option.default, 'value', option.default)}`"
 

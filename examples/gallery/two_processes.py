@@ -45,6 +45,6 @@ styles = {
 for name, style in styles.items():
     if name in runs:
         axis.plot(range(1, len(runs[name]) + 1), runs[name], label=name, **style)
-axis.set(xlabel="epoch", ylabel="F1 of all rows")
+axis.set(xlabel="epoch", ylabel="F1 of all rows", xticks=range(1, 6))
 axis.legend(frameon=False)
 plt.show()
