@@ -24,7 +24,6 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "_ext"]
-suppress_warnings = ["toc.empty_glob"]
 nitpicky = True
 smartquotes = False  # --resume is not –resume
 # Names of other projects, whose sites are not asked for while this one is built.
