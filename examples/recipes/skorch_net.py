@@ -8,11 +8,12 @@ The metric is an argument of the criterion, so that a grid search can vary it as
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 import torch
 from sklearn.datasets import load_breast_cancer
-from sklearn.model_selection import cross_val_score
-from sklearn.pipeline import make_pipeline
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from skorch import NeuralNetBinaryClassifier
 
@@ -25,13 +26,10 @@ def probabilities(logits: torch.Tensor) -> torch.Tensor:
     return torch.stack((1 - positive, positive), dim=1)
 
 
-def main(epochs: int = 5) -> float:
-    """Return the mean score of a cross-validation."""
-    features, malignant = load_breast_cancer(return_X_y=True)
-    torch.manual_seed(0)
+def make_model(features: int, epochs: int) -> Pipeline:
     net = NeuralNetBinaryClassifier(
         torch.nn.Linear,
-        module__in_features=features.shape[1],
+        module__in_features=features,
         module__out_features=1,
         criterion=mf.MetricLoss,
         criterion__metric=mf.mcc,
@@ -44,12 +42,38 @@ def main(epochs: int = 5) -> float:
         train_split=None,
         verbose=0,
     )
-    model = make_pipeline(StandardScaler(), net)
-    scores = cross_val_score(
-        model, features.astype(np.float32), (malignant == 0).astype(np.int64), cv=3, scoring=mf.mcc.scorer()
-    )
-    return float(scores.mean())
+    return make_pipeline(StandardScaler(), net)
 
+
+def load() -> tuple[np.ndarray, np.ndarray]:
+    features, benign = load_breast_cancer(return_X_y=True)
+    return features.astype(np.float32), (benign == 0).astype(np.int64)
+
+
+def main(epochs: int = 5) -> float:
+    """Return the mean score of a cross-validation."""
+    features, malignant = load()
+    torch.manual_seed(0)
+    model = make_model(features.shape[1], epochs)
+    return float(cross_val_score(model, features, malignant, cv=3, scoring=mf.mcc.scorer()).mean())
+
+
+# %%
+# A search over the scale of the loss, after few epochs.
 
 if __name__ == "__main__":
-    print(f"mean MCC of three folds: {main():.3f}")
+    features, malignant = load()
+    torch.manual_seed(0)
+    scales = [0.5, 2.0, 8.0, 32.0, 128.0]
+    search = GridSearchCV(
+        make_model(features.shape[1], epochs=2),
+        {"neuralnetbinaryclassifier__criterion__scale": scales},
+        scoring=mf.mcc.scorer(),
+        cv=5,
+    ).fit(features, malignant)
+    mean, deviation = (search.cv_results_[f"{name}_test_score"] for name in ("mean", "std"))
+    figure, axis = plt.subplots(figsize=(6, 3.2), layout="constrained")
+    axis.errorbar(scales, mean, deviation, fmt="o-", capsize=3)
+    axis.set(xscale="log", xlabel="scale", ylabel="MCC of five folds")
+    axis.set_xticks(scales, [f"{scale:g}" for scale in scales], minor=False)
+    plt.show()
