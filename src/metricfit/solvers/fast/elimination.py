@@ -213,6 +213,41 @@ def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
 
 
 @inner
+def subtract_rows(target: Floats, factor: Floats, rows: Floats, count: int, first: int, m: int) -> None:
+    """Subtract ``factor @ rows[:count]`` between two places, four rows at a time: short loops are dear."""
+    b = 0
+    while b + 3 < count:
+        w0, w1, w2, w3 = factor[b], factor[b + 1], factor[b + 2], factor[b + 3]
+        for x in range(first, m):
+            target[x] -= w0 * rows[b, x] + w1 * rows[b + 1, x] + w2 * rows[b + 2, x] + w3 * rows[b + 3, x]
+        b += 4
+    while b < count:
+        for x in range(first, m):
+            target[x] -= factor[b] * rows[b, x]
+        b += 1
+
+
+@inner
+def add_multiples(rows: Floats, factor: Floats, vector: Floats, count: int) -> None:
+    """Add ``outer(factor, vector)`` to the first rows, four at a time."""
+    m = vector.shape[0]
+    b = 0
+    while b + 3 < count:
+        w0, w1, w2, w3 = factor[b], factor[b + 1], factor[b + 2], factor[b + 3]
+        for x in range(m):
+            value = vector[x]
+            rows[b, x] += w0 * value
+            rows[b + 1, x] += w1 * value
+            rows[b + 2, x] += w2 * value
+            rows[b + 3, x] += w3 * value
+        b += 4
+    while b < count:
+        for x in range(m):
+            rows[b, x] += factor[b] * vector[x]
+        b += 1
+
+
+@inner
 def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
     """Eliminate the chain by a Kalman filter and complete the border's Schur complement."""
     adversary, predictor = it.adversary, it.predictor
@@ -223,24 +258,29 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
     prices, masses, prices_p, levels = f, f + q, f + 2 * q + 2, 2 * f + 2 * q + 2
     first_multiplier = levels + 2
     m = first_multiplier + constraints
-    cov = np.zeros((q, q))  # posterior covariance of the random walk
-    state = np.zeros((q, m))  # its filtered mean for each border unknown, plus the items' own share
+    # Filtered mean of the random walk for each border unknown, plus the items' own share. The columns of
+    # the prices are the walk's posterior covariance: a price enters every item of its column alike.
+    zero = np.int64(0)
+    state = np.zeros((q, m))
     e = np.empty(m)
-    product = np.zeros(q)
+    out, out_p = np.empty(q), np.empty(f)
     for j in range(groups + 1):
         if j > 0:
             i = j - 1
             count = problem.weight[i]
             for b in range(q):
+                out[b] = w.curvature_out[b, i]
+            for a in range(f):
+                out_p[a] = w.predictor_out[a, i]
+            for b in range(q):
                 low, high = (0, q) if f > 0 else (b, b + 1)
                 for b2 in range(low, high):
                     value = count * w.inverse[b, b2, i]
-                    cov[b, b2] += value
                     state[b, prices + b2] += value
-                    state[b, masses + b2] -= value * w.curvature_out[b2, i]
+                    state[b, masses + b2] -= value * out[b2]
                 for a in range(f):
                     value = count * w.mixed[a, b, i]
-                    state[b, a] += w.predictor_out[a, i] * value
+                    state[b, a] += value * out_p[a]
                     state[b, prices_p + a] -= value
                     for c in range(constraints):
                         state[b, first_multiplier + c] += (
@@ -258,32 +298,22 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
             e[first_multiplier + c] = problem.chain_gain[c, j]
         variance = 0.0
         if j > 0:
+            subtract_rows(e, w.chain_alpha[j], state, q, zero, m)
             for b in range(q):
-                alpha = w.chain_alpha[j, b]
-                value = 0.0
-                for b2 in range(q):
-                    value += cov[b, b2] * w.chain_alpha[j, b2]
-                product[b] = value
-                variance += alpha * value
-                for x in range(m):
-                    e[x] -= alpha * state[b, x]
-        variance = max(variance, 0.0) + it.chain_slack[j] / it.chain_mass[j]
-        w.variance[j] = variance
+                variance -= w.chain_alpha[j, b] * e[prices + b]
+        precision = 1.0 / (max(variance, 0.0) + it.chain_slack[j] / it.chain_mass[j])
+        w.precision[j] = precision
         for b in range(q):
-            gain = product[b] / variance if j > 0 else 0.0
-            w.kalman_gain[j, b] = gain
-            for b2 in range(q):
-                cov[b, b2] -= gain * product[b2]
-            for x in range(m):
-                state[b, x] += gain * e[x]
+            w.kalman_gain[j, b] = -e[prices + b] * precision
+        add_multiples(state, w.kalman_gain[j], e, q)
         for x in range(m):
-            w.innovation[x, j] = e[x]
+            w.innovation[j, x] = e[x]
+    factor = np.empty(groups + 1)
     for x in range(m):
-        for x2 in range(x, m):
-            total = 0.0
-            for j in range(groups + 1):
-                total += w.innovation[x, j] * w.innovation[x2, j] / w.variance[j]
-            w.border[x, x2] += total
+        for j in range(groups + 1):
+            factor[j] = -w.innovation[j, x] * w.precision[j]
+        subtract_rows(w.border[x], factor, w.innovation, groups + 1, x, m)
+        for x2 in range(x + 1, m):
             w.border[x2, x] = w.border[x, x2]
 
 
@@ -295,15 +325,21 @@ def factorise(problem: Problem, it: Iterate, w: Workspace, regularisation: float
     groups = problem.weight.shape[0]
     for b in range(q):
         for i in range(groups):
-            out = adversary.dual_outside[b, i] / adversary.outside[b, i]
+            per_inside, per_outside = 1.0 / adversary.inside[b, i], 1.0 / adversary.outside[b, i]
+            out = adversary.dual_outside[b, i] * per_outside
+            w.per_inside[b, i] = per_inside
+            w.per_outside[b, i] = per_outside
             w.curvature_out[b, i] = out
-            w.curvature[b, i] = adversary.dual_inside[b, i] / adversary.inside[b, i] + out + regularisation
+            w.curvature[b, i] = adversary.dual_inside[b, i] * per_inside + out + regularisation
     for a in range(f):
         for i in range(groups):
-            out = predictor.dual_outside[a, i] / predictor.outside[a, i]
+            per_inside, per_outside = 1.0 / predictor.inside[a, i], 1.0 / predictor.outside[a, i]
+            out = predictor.dual_outside[a, i] * per_outside
+            w.per_inside_p[a, i] = per_inside
+            w.per_outside_p[a, i] = per_outside
             w.predictor_out[a, i] = out
             w.predictor_inverse[a, i] = 1.0 / (
-                predictor.dual_inside[a, i] / predictor.inside[a, i] + out + regularisation
+                predictor.dual_inside[a, i] * per_inside + out + regularisation
             )
     invert_items(w, groups, q, f)
     eliminate_items(problem, it, w)

@@ -148,26 +148,26 @@ def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
     for b in range(q):
         outside = 0.0
         for i in range(groups):
-            out = w.comp_outside[b, i] / adversary.outside[b, i]
-            w.rhs_item[b, i] = w.comp_inside[b, i] / adversary.inside[b, i] - out - w.residual_item[b, i]
+            out = w.comp_outside[b, i]
+            w.rhs_item[b, i] = w.comp_inside[b, i] - out - w.residual_item[b, i]
             outside += problem.weight[i] * out
-        step[masses + b] += outside + w.comp_mass[b] / adversary.mass[b]
+        step[masses + b] += outside + w.comp_mass[b]
     for b in range(2):
         end = MAX_COLUMNS + b
-        step[masses + q + b] += w.comp_mass[end] / adversary.mass[end]
+        step[masses + q + b] += w.comp_mass[end]
     for a in range(f):
         row = predictor.size_index[a]
         price, mass, bonus = 0.0, 0.0, 0.0
         for i in range(groups):
             count = problem.weight[i]
-            out = w.comp_outside_p[a, i] / predictor.outside[a, i]
-            value = out - w.comp_inside_p[a, i] / predictor.inside[a, i] - w.residual_predictor[a, i]
+            out = w.comp_outside_p[a, i]
+            value = out - w.comp_inside_p[a, i] - w.residual_predictor[a, i]
             w.rhs_predictor[a, i] = value
             scaled = value * w.predictor_inverse[a, i]
             price += count * scaled
             mass += count * (w.predictor_out[a, i] * scaled - out)
             bonus += count * problem.positive[i] * scaled
-        step[a] += mass - w.comp_mass_p[a] / predictor.mass[a]
+        step[a] += mass - w.comp_mass_p[a]
         step[prices_p + a] -= price
         for c in range(constraints):
             step[first_multiplier + c] += problem.gain[c, row] * bonus
@@ -176,7 +176,7 @@ def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
             for i in range(groups):
                 w.rhs_item[b, i] += alpha * w.predictor_inverse[a, i] * w.rhs_predictor[a, i]
     for c in range(constraints):
-        step[first_multiplier + c] += w.comp_multiplier[c] / it.multiplier[c]
+        step[first_multiplier + c] += w.comp_multiplier[c]
 
     # What the items alone would do, times their number.
     own = w.step_inside
@@ -216,32 +216,29 @@ def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
     # Forward: filter the chain's right-hand side.
     state = np.zeros(q)
     for j in range(groups + 1):
-        value = w.residual_chain[j] + w.comp_chain[j] / it.chain_mass[j]
+        value = w.residual_chain[j] + w.comp_chain[j]
         if j > 0:
             for b in range(q):
                 state[b] -= own[b, j - 1]
                 value -= w.chain_alpha[j, b] * state[b]
             for b in range(q):
                 state[b] += w.kalman_gain[j, b] * value
-        w.step_chain[j] = value / w.variance[j]
-    for x in range(m):
-        total = 0.0
-        for j in range(groups + 1):
-            total += w.innovation[x, j] * w.step_chain[j]
-        step[x] -= total
+        value *= w.precision[j]
+        w.step_chain[j] = value
+        for x in range(m):
+            step[x] -= value * w.innovation[j, x]
 
     lu_solve(w.border, m, w.pivot, w.scale, step)
 
     # Backward: the chain, and with its running sum what the items have to answer.
     answer = w.rhs_item
-    for x in range(m):
-        value = step[x]
-        for j in range(groups + 1):
-            w.step_chain[j] += w.innovation[x, j] * value / w.variance[j]
     for b in range(q):
         state[b] = 0.0
     for j in range(groups, -1, -1):
-        value = w.step_chain[j]
+        value = 0.0
+        for x in range(m):
+            value += w.innovation[j, x] * step[x]
+        value = w.step_chain[j] + value * w.precision[j]
         for b in range(q):
             value -= w.kalman_gain[j, b] * state[b]
         w.step_chain[j] = value

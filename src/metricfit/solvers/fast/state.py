@@ -138,13 +138,17 @@ class Workspace(NamedTuple):
     curvature_out: Floats  # (A, G) E
     predictor_inverse: Floats  # (P, G) 1 / D of the predictor's marginals
     predictor_out: Floats  # (P, G) E of them
+    per_inside: Floats  # (A, G) reciprocals of the marginals
+    per_outside: Floats  # (A, G)
+    per_inside_p: Floats  # (P, G)
+    per_outside_p: Floats  # (P, G)
     cross: Floats  # (P, A) alpha between the columns of both players
     inverse: Floats  # (A, A, G) N_i^-1, both triangles
     mixed: Floats  # (P, A, G) E_i^-1 A N_i^-1
     scratch: Floats  # (A, G)
     kalman_gain: Floats  # (G + 1, A)
-    variance: Floats  # (G + 1,)
-    innovation: Floats  # (m, G + 1) L^-1 F, transposed
+    precision: Floats  # (G + 1,) reciprocals of the variances D
+    innovation: Floats  # (G + 1, m) L^-1 F
     border: Floats  # (m, m) Schur complement, then its LU factors
     pivot: Ints
     scale: Floats
@@ -158,7 +162,7 @@ class Workspace(NamedTuple):
     residual_predictor: Floats  # (P, G)
     residual_chain: Floats  # (G + 1,)
     residual_border: Floats  # (m,)
-    comp_inside: Floats  # (A, G) right-hand sides of the complementarity rows
+    comp_inside: Floats  # (A, G) right-hand sides of the complementarity rows, divided by the variable
     comp_outside: Floats
     comp_inside_p: Floats
     comp_outside_p: Floats
@@ -182,13 +186,17 @@ def new_workspace(groups: int, constraints: int) -> Workspace:
         np.empty(wide),
         np.empty(wide),
         np.empty(wide),
+        np.empty(wide),
+        np.empty(wide),
+        np.empty(wide),
+        np.empty(wide),
         np.empty((columns, columns)),
         np.empty((columns, columns, groups)),
         np.empty((columns, columns, groups)),
         np.empty(wide),
         np.empty((groups + 1, columns)),
         np.empty(groups + 1),
-        np.empty((border, groups + 1)),
+        np.empty((groups + 1, border)),
         np.empty((border, border)),
         np.empty(border, np.int64),
         np.empty(border),
