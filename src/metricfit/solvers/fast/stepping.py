@@ -7,7 +7,27 @@ changes follow from :math:`t = \Delta x / x`: they are :math:`t` and :math:`-1 -
 """
 
 from .newton import direction
-from .state import MAX_COLUMNS, Columns, Floats, Iterate, Problem, Workspace, inner
+from .state import (
+    COMP_CHAIN,
+    COMP_INSIDE,
+    COMP_OUTSIDE,
+    DUAL_INSIDE,
+    DUAL_OUTSIDE,
+    INSIDE,
+    MAX_COLUMNS,
+    OUTSIDE,
+    PER_INSIDE,
+    PER_OUTSIDE,
+    STEP,
+    STEP_CHAIN,
+    WEIGHT,
+    Columns,
+    Floats,
+    Iterate,
+    Problem,
+    Workspace,
+    inner,
+)
 
 
 @inner
@@ -47,54 +67,35 @@ def move(x: Floats, z: Floats, dx: Floats, comp: Floats, own: float, dual: float
 
 
 @inner
-def aim_columns(
-    columns: Columns,
-    per_inside: Floats,
-    per_outside: Floats,
-    step_inside: Floats,
-    step_mass: Floats,
-    comp_inside: Floats,
-    comp_outside: Floats,
-    target: float,
-    correct: bool,
-) -> None:
+def aim_columns(columns: Columns, side: Floats, step_mass: Floats, target: float, correct: bool) -> None:
     """Right-hand sides of one player's marginals."""
     for a in range(columns.used[0]):
         dm = step_mass[a]
-        for i in range(columns.inside.shape[1]):
-            z, v = columns.dual_inside[a, i], columns.dual_outside[a, i]
+        for i in range(side.shape[2]):
+            z, v = columns.marginal[DUAL_INSIDE, a, i], columns.marginal[DUAL_OUTSIDE, a, i]
             if correct:
-                px, py = per_inside[a, i], per_outside[a, i]
-                t, u = step_inside[a, i] * px, (dm - step_inside[a, i]) * py
-                comp_inside[a, i] = target * px + z * ((1.0 + t) * t - 1.0)
-                comp_outside[a, i] = target * py + v * ((1.0 + u) * u - 1.0)
+                px, py = side[PER_INSIDE, a, i], side[PER_OUTSIDE, a, i]
+                t, u = side[STEP, a, i] * px, (dm - side[STEP, a, i]) * py
+                side[COMP_INSIDE, a, i] = target * px + z * ((1.0 + t) * t - 1.0)
+                side[COMP_OUTSIDE, a, i] = target * py + v * ((1.0 + u) * u - 1.0)
             else:
-                comp_inside[a, i] = -z
-                comp_outside[a, i] = -v
+                side[COMP_INSIDE, a, i] = -z
+                side[COMP_OUTSIDE, a, i] = -v
 
 
 @inner
-def reach_columns(
-    columns: Columns,
-    per_inside: Floats,
-    per_outside: Floats,
-    step_inside: Floats,
-    step_mass: Floats,
-    comp_inside: Floats,
-    comp_outside: Floats,
-    correct: bool,
-) -> tuple[float, float]:
+def reach_columns(columns: Columns, side: Floats, step_mass: Floats, correct: bool) -> tuple[float, float]:
     """Largest relative decrease of one player's marginals and of their duals."""
     own, dual = 1e-12, 1e-12
     for a in range(columns.used[0]):
         dm = step_mass[a]
-        for i in range(columns.inside.shape[1]):
-            t = step_inside[a, i] * per_inside[a, i]
-            u = (dm - step_inside[a, i]) * per_outside[a, i]
+        for i in range(side.shape[2]):
+            t = side[STEP, a, i] * side[PER_INSIDE, a, i]
+            u = (dm - side[STEP, a, i]) * side[PER_OUTSIDE, a, i]
             own = max(own, max(-t, -u))
             if correct:
-                t -= comp_inside[a, i] / columns.dual_inside[a, i]
-                u -= comp_outside[a, i] / columns.dual_outside[a, i]
+                t -= side[COMP_INSIDE, a, i] / columns.marginal[DUAL_INSIDE, a, i]
+                u -= side[COMP_OUTSIDE, a, i] / columns.marginal[DUAL_OUTSIDE, a, i]
             else:
                 t += 1.0
                 u += 1.0
@@ -104,24 +105,17 @@ def reach_columns(
 
 @inner
 def affine_gap(
-    columns: Columns,
-    weight: Floats,
-    per_inside: Floats,
-    per_outside: Floats,
-    step_inside: Floats,
-    step_mass: Floats,
-    own: float,
-    dual: float,
+    columns: Columns, side: Floats, step_mass: Floats, weight: Floats, own: float, dual: float
 ) -> float:
     """Complementarity of one player's marginals after an affine step of these lengths."""
     total = 0.0
     for a in range(columns.used[0]):
         dm = step_mass[a]
-        for i in range(columns.inside.shape[1]):
-            t = step_inside[a, i] * per_inside[a, i]
-            u = (dm - step_inside[a, i]) * per_outside[a, i]
-            inside = columns.inside[a, i] * columns.dual_inside[a, i]
-            outside = columns.outside[a, i] * columns.dual_outside[a, i]
+        for i in range(side.shape[2]):
+            t = side[STEP, a, i] * side[PER_INSIDE, a, i]
+            u = (dm - side[STEP, a, i]) * side[PER_OUTSIDE, a, i]
+            inside = columns.marginal[INSIDE, a, i] * columns.marginal[DUAL_INSIDE, a, i]
+            outside = columns.marginal[OUTSIDE, a, i] * columns.marginal[DUAL_OUTSIDE, a, i]
             inside *= (1.0 + own * t) * (1.0 - dual * (1.0 + t))
             outside *= (1.0 + own * u) * (1.0 - dual * (1.0 + u))
             total += weight[i] * (inside + outside)
@@ -129,28 +123,20 @@ def affine_gap(
 
 
 @inner
-def move_columns(
-    columns: Columns,
-    per_inside: Floats,
-    per_outside: Floats,
-    step_inside: Floats,
-    step_mass: Floats,
-    comp_inside: Floats,
-    comp_outside: Floats,
-    own: float,
-    dual: float,
-) -> None:
+def move_columns(columns: Columns, side: Floats, step_mass: Floats, own: float, dual: float) -> None:
     """Take the step."""
     for a in range(columns.used[0]):
         dm = step_mass[a]
-        for i in range(columns.inside.shape[1]):
-            dx = step_inside[a, i]
+        for i in range(side.shape[2]):
+            dx = side[STEP, a, i]
             dy = dm - dx
-            z, v = columns.dual_inside[a, i], columns.dual_outside[a, i]
-            columns.dual_inside[a, i] = z + dual * (comp_inside[a, i] - z * dx * per_inside[a, i])
-            columns.dual_outside[a, i] = v + dual * (comp_outside[a, i] - v * dy * per_outside[a, i])
-            columns.inside[a, i] += own * dx
-            columns.outside[a, i] += own * dy
+            z, v = columns.marginal[DUAL_INSIDE, a, i], columns.marginal[DUAL_OUTSIDE, a, i]
+            z += dual * (side[COMP_INSIDE, a, i] - z * dx * side[PER_INSIDE, a, i])
+            v += dual * (side[COMP_OUTSIDE, a, i] - v * dy * side[PER_OUTSIDE, a, i])
+            columns.marginal[DUAL_INSIDE, a, i] = z
+            columns.marginal[DUAL_OUTSIDE, a, i] = v
+            columns.marginal[INSIDE, a, i] += own * dx
+            columns.marginal[OUTSIDE, a, i] += own * dy
 
 
 @inner
@@ -159,69 +145,29 @@ def newton_step(problem: Problem, it: Iterate, w: Workspace, mu: float, pairs: f
     adversary, predictor = it.adversary, it.predictor
     q, f = adversary.used[0], predictor.used[0]
     masses, levels = f + q, 2 * f + 2 * q + 2
-    step = w.step
+    step, weight = w.step, problem.items[WEIGHT]
     step_mass, step_end, step_mass_p = step[masses : masses + q], step[masses + q : masses + q + 2], step[:f]
     step_multiplier = step[levels + 2 : levels + 2 + it.multiplier.shape[0]]
+    step_chain, comp_chain = w.along[STEP_CHAIN], w.along[COMP_CHAIN]
     mass, dual_mass, comp_mass = adversary.mass[:q], adversary.dual_mass[:q], w.comp_mass[:q]
     mass_p, dual_mass_p, comp_mass_p = predictor.mass[:f], predictor.dual_mass[:f], w.comp_mass_p[:f]
-    end, dual_end, comp_end = (
-        adversary.mass[MAX_COLUMNS:],
-        adversary.dual_mass[MAX_COLUMNS:],
-        w.comp_mass[MAX_COLUMNS:],
-    )
+    end, dual_end = adversary.mass[MAX_COLUMNS:], adversary.dual_mass[MAX_COLUMNS:]
+    comp_end = w.comp_mass[MAX_COLUMNS:]
     target = 0.0
     for phase in range(2):
         correct = phase == 1
-        aim_columns(
-            adversary,
-            w.per_inside,
-            w.per_outside,
-            w.step_inside,
-            step_mass,
-            w.comp_inside,
-            w.comp_outside,
-            target,
-            correct,
-        )
-        aim_columns(
-            predictor,
-            w.per_inside_p,
-            w.per_outside_p,
-            w.step_predictor,
-            step_mass_p,
-            w.comp_inside_p,
-            w.comp_outside_p,
-            target,
-            correct,
-        )
+        aim_columns(adversary, w.adversary, step_mass, target, correct)
+        aim_columns(predictor, w.predictor, step_mass_p, target, correct)
         aim(mass, dual_mass, step_mass, comp_mass, target, correct)
         aim(mass_p, dual_mass_p, step_mass_p, comp_mass_p, target, correct)
         aim(end, dual_end, step_end, comp_end, target, correct)
-        aim(it.chain_mass, it.chain_slack, w.step_chain, w.comp_chain, target, correct)
+        aim(it.chain_mass, it.chain_slack, step_chain, comp_chain, target, correct)
         aim(it.multiplier, it.multiplier_slack, step_multiplier, w.comp_multiplier, target, correct)
         direction(problem, it, w)
 
         # The adversary's variables and the predictor's slacks share one step length, and vice versa.
-        own, dual = reach_columns(
-            adversary,
-            w.per_inside,
-            w.per_outside,
-            w.step_inside,
-            step_mass,
-            w.comp_inside,
-            w.comp_outside,
-            correct,
-        )
-        dual_2, own_2 = reach_columns(
-            predictor,
-            w.per_inside_p,
-            w.per_outside_p,
-            w.step_predictor,
-            step_mass_p,
-            w.comp_inside_p,
-            w.comp_outside_p,
-            correct,
-        )
+        own, dual = reach_columns(adversary, w.adversary, step_mass, correct)
+        dual_2, own_2 = reach_columns(predictor, w.predictor, step_mass_p, correct)
         own, dual = max(own, own_2), max(dual, dual_2)
         own_2, dual_2 = reach(mass, dual_mass, step_mass, comp_mass)
         own, dual = max(own, own_2), max(dual, dual_2)
@@ -229,7 +175,7 @@ def newton_step(problem: Problem, it: Iterate, w: Workspace, mu: float, pairs: f
         own, dual = max(own, own_2), max(dual, dual_2)
         own_2, dual_2 = reach(end, dual_end, step_end, comp_end)
         own, dual = max(own, own_2), max(dual, dual_2)
-        dual_2, own_2 = reach(it.chain_mass, it.chain_slack, w.step_chain, w.comp_chain)
+        dual_2, own_2 = reach(it.chain_mass, it.chain_slack, step_chain, comp_chain)
         own, dual = max(own, own_2), max(dual, dual_2)
         own_2, dual_2 = reach(it.multiplier, it.multiplier_slack, step_multiplier, w.comp_multiplier)
         own, dual = max(own, own_2), max(dual, dual_2)
@@ -241,56 +187,18 @@ def newton_step(problem: Problem, it: Iterate, w: Workspace, mu: float, pairs: f
         after = move(mass, dual_mass, step_mass, comp_mass, own, dual, correct)
         after += move(mass_p, dual_mass_p, step_mass_p, comp_mass_p, dual, own, correct)
         after += move(end, dual_end, step_end, comp_end, own, dual, correct)
-        after += move(it.chain_mass, it.chain_slack, w.step_chain, w.comp_chain, dual, own, correct)
+        after += move(it.chain_mass, it.chain_slack, step_chain, comp_chain, dual, own, correct)
         after += move(
             it.multiplier, it.multiplier_slack, step_multiplier, w.comp_multiplier, own, dual, correct
         )
         if not correct:
-            after += affine_gap(
-                adversary,
-                problem.weight,
-                w.per_inside,
-                w.per_outside,
-                w.step_inside,
-                step_mass,
-                own,
-                dual,
-            )
-            after += affine_gap(
-                predictor,
-                problem.weight,
-                w.per_inside_p,
-                w.per_outside_p,
-                w.step_predictor,
-                step_mass_p,
-                dual,
-                own,
-            )
+            after += affine_gap(adversary, w.adversary, step_mass, weight, own, dual)
+            after += affine_gap(predictor, w.predictor, step_mass_p, weight, dual, own)
             ratio = after / (mu * pairs)
             target = mu * min(1.0, max(1e-8, ratio**3))
             continue
-        move_columns(
-            adversary,
-            w.per_inside,
-            w.per_outside,
-            w.step_inside,
-            step_mass,
-            w.comp_inside,
-            w.comp_outside,
-            own,
-            dual,
-        )
-        move_columns(
-            predictor,
-            w.per_inside_p,
-            w.per_outside_p,
-            w.step_predictor,
-            step_mass_p,
-            w.comp_inside_p,
-            w.comp_outside_p,
-            dual,
-            own,
-        )
+        move_columns(adversary, w.adversary, step_mass, own, dual)
+        move_columns(predictor, w.predictor, step_mass_p, dual, own)
         prices, prices_p = f, f + 2 * q + 2
         for b in range(q):
             adversary.price[b] += dual * step[prices + b]
