@@ -67,8 +67,8 @@ def test_a_broken_attempt_still_gives_valid_bounds() -> None:
 def test_a_later_process_loads_the_kernels_without_a_word() -> None:
     mf.solve(mf.f1, NOISE[:5], solver="fast")
     code = (
-        "import time, metricfit as mf; start = time.perf_counter(); mf.solve(mf.f1, [0.1, -0.2]); "
-        "print(time.perf_counter() - start)"
+        "import time, metricfit as mf; start = time.process_time(); mf.solve(mf.f1, [0.1, -0.2]); "
+        "print(time.process_time() - start)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert float(done.stdout) < 5.0

@@ -22,7 +22,29 @@ Border order: predictor masses (f), adversary prices (q), adversary masses (q + 
 
 import numpy as np
 
-from .state import MAX_COLUMNS, Floats, Ints, Iterate, Problem, Workspace, inner
+from .state import (
+    BETA,
+    CURVATURE,
+    DUAL_INSIDE,
+    DUAL_OUTSIDE,
+    GAIN,
+    INSIDE,
+    MAX_COLUMNS,
+    OFFSET,
+    OUT,
+    OUTSIDE,
+    PER_INSIDE,
+    PER_OUTSIDE,
+    POSITIVE,
+    PRECISION,
+    WEIGHT,
+    Floats,
+    Ints,
+    Iterate,
+    Problem,
+    Workspace,
+    inner,
+)
 
 
 @inner
@@ -36,7 +58,7 @@ def invert_items(w: Workspace, groups: int, q: int, f: int) -> None:
     n = w.inverse
     for b in range(q):
         for i in range(groups):
-            n[b, b, i] = w.curvature[b, i]
+            n[b, b, i] = w.adversary[CURVATURE, b, i]
     if f == 0:
         for b in range(q):
             for i in range(groups):
@@ -50,7 +72,7 @@ def invert_items(w: Workspace, groups: int, q: int, f: int) -> None:
             for a in range(f):
                 weight = w.cross[a, b] * w.cross[a, b2]
                 for i in range(groups):
-                    n[b, b2, i] += weight * w.predictor_inverse[a, i]
+                    n[b, b2, i] += weight * w.predictor[CURVATURE, a, i]
     # The symmetric sweep operator on the lower triangle; N is positive definite, so no pivoting.
     column = w.scratch
     for k in range(q):
@@ -92,7 +114,7 @@ def invert_items(w: Workspace, groups: int, q: int, f: int) -> None:
                 for i in range(groups):
                     mixed[i] += alpha * n[b2, b, i]
             for i in range(groups):
-                mixed[i] *= w.predictor_inverse[a, i]
+                mixed[i] *= w.predictor[CURVATURE, a, i]
 
 
 @inner
@@ -109,7 +131,7 @@ def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
     """Compute the border of the Newton system without the items' marginals; upper triangle."""
     adversary, predictor = it.adversary, it.predictor
     q, f = adversary.used[0], predictor.used[0]
-    groups = problem.weight.shape[0]
+    groups = problem.items.shape[1]
     last = problem.adversary_sizes.shape[0] - 1
     constraints = it.multiplier.shape[0]
     prices, masses, prices_p, levels = f, f + q, f + 2 * q + 2, 2 * f + 2 * q + 2
@@ -121,14 +143,14 @@ def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
             border[x, x2] = 0.0
     weighted = w.scratch[0]
     for b in range(q):
-        out = w.curvature_out[b]
+        out = w.adversary[OUT, b]
         low, high = (0, q) if f > 0 else (b, b + 1)  # N is diagonal without predictor columns
         for b2 in range(low, high):
             nn, ns, ss = 0.0, 0.0, 0.0
             for i in range(groups):
-                value = problem.weight[i] * w.inverse[b, b2, i]
+                value = problem.items[WEIGHT, i] * w.inverse[b, b2, i]
                 nn += value
-                value *= w.curvature_out[b2, i]
+                value *= w.adversary[OUT, b2, i]
                 ns += value
                 ss += out[i] * value
             border[prices + b, prices + b2] = -nn
@@ -136,7 +158,7 @@ def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
             border[masses + b, masses + b2] = -ss
         outside = 0.0
         for i in range(groups):
-            outside += problem.weight[i] * out[i]
+            outside += problem.items[WEIGHT, i] * out[i]
         border[masses + b, masses + b] += outside + adversary.dual_mass[b] / adversary.mass[b]
         border[prices + b, masses + b] -= problem.adversary_sizes[adversary.size_index[b]]
         border[masses + b, levels] = 1.0
@@ -146,13 +168,13 @@ def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
         border[masses + q + b, levels] = 1.0
     for a in range(f):
         row = predictor.size_index[a]
-        out = w.predictor_out[a]
+        out = w.predictor[OUT, a]
         for b in range(q):
             mixed = w.mixed[a, b]
             np_, ns, op, os = 0.0, 0.0, 0.0, 0.0
             for i in range(groups):
-                value = problem.weight[i] * mixed[i]
-                scaled = value * w.curvature_out[b, i]
+                value = problem.items[WEIGHT, i] * mixed[i]
+                scaled = value * w.adversary[OUT, b, i]
                 np_ += value
                 ns += scaled
                 op += out[i] * value
@@ -160,9 +182,9 @@ def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
             border[prices + b, prices_p + a] = np_
             border[masses + b, prices_p + a] = -ns
             border[a, prices + b] = -op
-            border[a, masses + b] = os + problem.beta[row, adversary.size_index[b]]
-        border[a, masses + q] = problem.beta[row, 0]
-        border[a, masses + q + 1] = problem.beta[row, last]
+            border[a, masses + b] = os + problem.tables[BETA, row, adversary.size_index[b]]
+        border[a, masses + q] = problem.tables[BETA, row, 0]
+        border[a, masses + q + 1] = problem.tables[BETA, row, last]
         border[a, levels + 1] = -1.0
         for a2 in range(f):
             # (E^-1 - E^-1 A N^-1 A' E^-1) between two predictor columns, for every item.
@@ -177,35 +199,42 @@ def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
                     weighted[i] += 1.0
             pp, po, oo, hits, hits_out = 0.0, 0.0, 0.0, 0.0, 0.0
             for i in range(groups):
-                value = problem.weight[i] * weighted[i] * w.predictor_inverse[a2, i]
+                value = problem.items[WEIGHT, i] * weighted[i] * w.predictor[CURVATURE, a2, i]
                 pp += value
                 po += out[i] * value
-                oo += out[i] * value * w.predictor_out[a2, i]
-                hits += problem.positive[i] * value
-                hits_out += problem.positive[i] * out[i] * value
+                oo += out[i] * value * w.predictor[OUT, a2, i]
+                hits += problem.items[POSITIVE, i] * value
+                hits_out += problem.items[POSITIVE, i] * out[i] * value
             border[prices_p + a, prices_p + a2] = pp
             border[a, prices_p + a2] = -po
             border[a, a2] = oo
             for c in range(constraints):
-                gain = problem.gain[c, predictor.size_index[a2]]
+                gain = problem.limits[GAIN, c, predictor.size_index[a2]]
                 border[a, first_multiplier + c] += gain * hits_out
                 border[prices_p + a, first_multiplier + c] -= gain * hits
                 for c2 in range(constraints):
-                    border[first_multiplier + c, first_multiplier + c2] += gain * problem.gain[c2, row] * hits
+                    border[first_multiplier + c, first_multiplier + c2] += (
+                        gain * problem.limits[GAIN, c2, row] * hits
+                    )
         outside = 0.0
         for i in range(groups):
-            outside += problem.weight[i] * out[i]
+            outside += problem.items[WEIGHT, i] * out[i]
         border[a, a] -= outside + predictor.dual_mass[a] / predictor.mass[a]
         border[a, prices_p + a] += problem.predictor_sizes[row]
         for c in range(constraints):
-            border[a, first_multiplier + c] += problem.offset[c, row]
-            gain = problem.gain[c, row]
+            border[a, first_multiplier + c] += problem.limits[OFFSET, c, row]
+            gain = problem.limits[GAIN, c, row]
             for b in range(q):
-                hits = weighted_sum(problem.weight, problem.positive, w.mixed[a, b])
+                hits = weighted_sum(problem.items[WEIGHT], problem.items[POSITIVE], w.mixed[a, b])
                 border[prices + b, first_multiplier + c] -= gain * hits
                 hits = 0.0
                 for i in range(groups):
-                    hits += problem.weight[i] * problem.positive[i] * w.mixed[a, b, i] * w.curvature_out[b, i]
+                    hits += (
+                        problem.items[WEIGHT, i]
+                        * problem.items[POSITIVE, i]
+                        * w.mixed[a, b, i]
+                        * w.adversary[OUT, b, i]
+                    )
                 border[masses + b, first_multiplier + c] += gain * hits
     for c in range(constraints):
         x = first_multiplier + c
@@ -213,77 +242,108 @@ def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
 
 
 @inner
+def subtract_rows(target: Floats, factor: Floats, rows: Floats, count: int, first: int, m: int) -> None:
+    """Subtract ``factor @ rows[:count]`` between two places, four rows at a time: short loops are dear."""
+    b = 0
+    while b + 3 < count:
+        w0, w1, w2, w3 = factor[b], factor[b + 1], factor[b + 2], factor[b + 3]
+        for x in range(first, m):
+            target[x] -= w0 * rows[b, x] + w1 * rows[b + 1, x] + w2 * rows[b + 2, x] + w3 * rows[b + 3, x]
+        b += 4
+    while b < count:
+        for x in range(first, m):
+            target[x] -= factor[b] * rows[b, x]
+        b += 1
+
+
+@inner
+def add_multiples(rows: Floats, factor: Floats, vector: Floats, count: int) -> None:
+    """Add ``outer(factor, vector)`` to the first rows, four at a time."""
+    m = vector.shape[0]
+    b = 0
+    while b + 3 < count:
+        w0, w1, w2, w3 = factor[b], factor[b + 1], factor[b + 2], factor[b + 3]
+        for x in range(m):
+            value = vector[x]
+            rows[b, x] += w0 * value
+            rows[b + 1, x] += w1 * value
+            rows[b + 2, x] += w2 * value
+            rows[b + 3, x] += w3 * value
+        b += 4
+    while b < count:
+        for x in range(m):
+            rows[b, x] += factor[b] * vector[x]
+        b += 1
+
+
+@inner
 def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
     """Eliminate the chain by a Kalman filter and complete the border's Schur complement."""
     adversary, predictor = it.adversary, it.predictor
     q, f = adversary.used[0], predictor.used[0]
-    groups = problem.weight.shape[0]
+    groups = problem.items.shape[1]
     last = problem.adversary_sizes.shape[0] - 1
     constraints = it.multiplier.shape[0]
     prices, masses, prices_p, levels = f, f + q, f + 2 * q + 2, 2 * f + 2 * q + 2
     first_multiplier = levels + 2
     m = first_multiplier + constraints
-    cov = np.zeros((q, q))  # posterior covariance of the random walk
-    state = np.zeros((q, m))  # its filtered mean for each border unknown, plus the items' own share
+    # Filtered mean of the random walk for each border unknown, plus the items' own share. The columns of
+    # the prices are the walk's posterior covariance: a price enters every item of its column alike.
+    state = np.zeros((q, m))
     e = np.empty(m)
-    product = np.zeros(q)
+    out, out_p = np.empty(q), np.empty(f)
     for j in range(groups + 1):
         if j > 0:
             i = j - 1
-            count = problem.weight[i]
+            count = problem.items[WEIGHT, i]
+            for b in range(q):
+                out[b] = w.adversary[OUT, b, i]
+            for a in range(f):
+                out_p[a] = w.predictor[OUT, a, i]
             for b in range(q):
                 low, high = (0, q) if f > 0 else (b, b + 1)
                 for b2 in range(low, high):
                     value = count * w.inverse[b, b2, i]
-                    cov[b, b2] += value
                     state[b, prices + b2] += value
-                    state[b, masses + b2] -= value * w.curvature_out[b2, i]
+                    state[b, masses + b2] -= value * out[b2]
                 for a in range(f):
                     value = count * w.mixed[a, b, i]
-                    state[b, a] += w.predictor_out[a, i] * value
+                    state[b, a] += value * out_p[a]
                     state[b, prices_p + a] -= value
                     for c in range(constraints):
                         state[b, first_multiplier + c] += (
-                            problem.positive[i] * problem.gain[c, predictor.size_index[a]] * value
+                            problem.items[POSITIVE, i]
+                            * problem.limits[GAIN, c, predictor.size_index[a]]
+                            * value
                         )
         row = problem.chain[j]
         for x in range(m):
             e[x] = 0.0
         for b in range(q):
-            e[masses + b] = problem.beta[row, adversary.size_index[b]]
-        e[masses + q] = problem.beta[row, 0]
-        e[masses + q + 1] = problem.beta[row, last]
+            e[masses + b] = problem.tables[BETA, row, adversary.size_index[b]]
+        e[masses + q] = problem.tables[BETA, row, 0]
+        e[masses + q + 1] = problem.tables[BETA, row, last]
         e[levels + 1] = -1.0
         for c in range(constraints):
             e[first_multiplier + c] = problem.chain_gain[c, j]
         variance = 0.0
         if j > 0:
+            subtract_rows(e, w.chain_alpha[j], state, q, 0, m)
             for b in range(q):
-                alpha = w.chain_alpha[j, b]
-                value = 0.0
-                for b2 in range(q):
-                    value += cov[b, b2] * w.chain_alpha[j, b2]
-                product[b] = value
-                variance += alpha * value
-                for x in range(m):
-                    e[x] -= alpha * state[b, x]
-        variance = max(variance, 0.0) + it.chain_slack[j] / it.chain_mass[j]
-        w.variance[j] = variance
+                variance -= w.chain_alpha[j, b] * e[prices + b]
+        precision = 1.0 / (max(variance, 0.0) + it.chain_slack[j] / it.chain_mass[j])
+        w.along[PRECISION, j] = precision
         for b in range(q):
-            gain = product[b] / variance if j > 0 else 0.0
-            w.kalman_gain[j, b] = gain
-            for b2 in range(q):
-                cov[b, b2] -= gain * product[b2]
-            for x in range(m):
-                state[b, x] += gain * e[x]
+            w.kalman_gain[j, b] = -e[prices + b] * precision
+        add_multiples(state, w.kalman_gain[j], e, q)
         for x in range(m):
-            w.innovation[x, j] = e[x]
+            w.innovation[j, x] = e[x]
+    factor = np.empty(groups + 1)
     for x in range(m):
-        for x2 in range(x, m):
-            total = 0.0
-            for j in range(groups + 1):
-                total += w.innovation[x, j] * w.innovation[x2, j] / w.variance[j]
-            w.border[x, x2] += total
+        for j in range(groups + 1):
+            factor[j] = -w.innovation[j, x] * w.along[PRECISION, j]
+        subtract_rows(w.border[x], factor, w.innovation, groups + 1, x, m)
+        for x2 in range(x + 1, m):
             w.border[x2, x] = w.border[x, x2]
 
 
@@ -292,18 +352,32 @@ def factorise(problem: Problem, it: Iterate, w: Workspace, regularisation: float
     """Eliminate the items, then the chain, and factorise what remains."""
     adversary, predictor = it.adversary, it.predictor
     q, f = adversary.used[0], predictor.used[0]
-    groups = problem.weight.shape[0]
+    groups = problem.items.shape[1]
     for b in range(q):
         for i in range(groups):
-            out = adversary.dual_outside[b, i] / adversary.outside[b, i]
-            w.curvature_out[b, i] = out
-            w.curvature[b, i] = adversary.dual_inside[b, i] / adversary.inside[b, i] + out + regularisation
+            per_inside, per_outside = (
+                1.0 / adversary.marginal[INSIDE, b, i],
+                1.0 / adversary.marginal[OUTSIDE, b, i],
+            )
+            out = adversary.marginal[DUAL_OUTSIDE, b, i] * per_outside
+            w.adversary[PER_INSIDE, b, i] = per_inside
+            w.adversary[PER_OUTSIDE, b, i] = per_outside
+            w.adversary[OUT, b, i] = out
+            w.adversary[CURVATURE, b, i] = (
+                adversary.marginal[DUAL_INSIDE, b, i] * per_inside + out + regularisation
+            )
     for a in range(f):
         for i in range(groups):
-            out = predictor.dual_outside[a, i] / predictor.outside[a, i]
-            w.predictor_out[a, i] = out
-            w.predictor_inverse[a, i] = 1.0 / (
-                predictor.dual_inside[a, i] / predictor.inside[a, i] + out + regularisation
+            per_inside, per_outside = (
+                1.0 / predictor.marginal[INSIDE, a, i],
+                1.0 / predictor.marginal[OUTSIDE, a, i],
+            )
+            out = predictor.marginal[DUAL_OUTSIDE, a, i] * per_outside
+            w.predictor[PER_INSIDE, a, i] = per_inside
+            w.predictor[PER_OUTSIDE, a, i] = per_outside
+            w.predictor[OUT, a, i] = out
+            w.predictor[CURVATURE, a, i] = 1.0 / (
+                predictor.marginal[DUAL_INSIDE, a, i] * per_inside + out + regularisation
             )
     invert_items(w, groups, q, f)
     eliminate_items(problem, it, w)

@@ -7,7 +7,26 @@ rounding, feasible.
 
 import numpy as np
 
-from .state import MAX_COLUMNS, Columns, Floats, Iterate, Problem, Workspace, inner
+from .state import (
+    ALPHA,
+    DUAL_INSIDE,
+    DUAL_OUTSIDE,
+    GAIN,
+    INSIDE,
+    MAX_COLUMNS,
+    OUTSIDE,
+    POSITIVE,
+    RESIDUAL,
+    RESIDUAL_CHAIN,
+    SCORE,
+    WEIGHT,
+    Columns,
+    Floats,
+    Iterate,
+    Problem,
+    Workspace,
+    inner,
+)
 
 
 @inner
@@ -56,10 +75,10 @@ def open_column(
     share = np.empty(value.shape[0])
     price = central_column(value, count, size, mass, mu, share)
     for i in range(value.shape[0]):
-        columns.inside[a, i] = mass * share[i]
-        columns.outside[a, i] = mass * (1.0 - share[i])
-        columns.dual_inside[a, i] = mu / columns.inside[a, i]
-        columns.dual_outside[a, i] = mu / columns.outside[a, i]
+        columns.marginal[INSIDE, a, i] = mass * share[i]
+        columns.marginal[OUTSIDE, a, i] = mass * (1.0 - share[i])
+        columns.marginal[DUAL_INSIDE, a, i] = mu / columns.marginal[INSIDE, a, i]
+        columns.marginal[DUAL_OUTSIDE, a, i] = mu / columns.marginal[OUTSIDE, a, i]
     columns.mass[a] = mass
     columns.dual_mass[a] = 0.0
     columns.size_index[a] = index
@@ -73,9 +92,9 @@ def dilute(columns: Columns, factor: float) -> None:
     """Scale a player's columns to make room for a new one."""
     for a in range(columns.used[0]):
         columns.mass[a] *= factor
-        for i in range(columns.inside.shape[1]):
-            columns.inside[a, i] *= factor
-            columns.outside[a, i] *= factor
+        for i in range(columns.marginal.shape[2]):
+            columns.marginal[INSIDE, a, i] *= factor
+            columns.marginal[OUTSIDE, a, i] *= factor
     columns.mass[MAX_COLUMNS] *= factor
     columns.mass[MAX_COLUMNS + 1] *= factor
 
@@ -83,25 +102,25 @@ def dilute(columns: Columns, factor: float) -> None:
 @inner
 def item_costs(problem: Problem, it: Iterate, column: int, cost: Floats) -> None:
     """Compute what each item costs the adversary in a set of this size, against the predictor."""
-    groups = problem.weight.shape[0]
+    groups = problem.items.shape[1]
     running = 0.0
     for i in range(groups - 1, -1, -1):
-        running += it.chain_mass[i + 1] * problem.alpha_t[column, problem.chain[i + 1]]
-        cost[i] = running - problem.score[i]
+        running += it.chain_mass[i + 1] * problem.tables_t[ALPHA, column, problem.chain[i + 1]]
+        cost[i] = running - problem.items[SCORE, i]
     for a in range(it.predictor.used[0]):
-        alpha = problem.alpha_t[column, it.predictor.size_index[a]]
+        alpha = problem.tables_t[ALPHA, column, it.predictor.size_index[a]]
         for i in range(groups):
-            cost[i] += alpha * it.predictor.inside[a, i]
+            cost[i] += alpha * it.predictor.marginal[INSIDE, a, i]
 
 
 @inner
 def add_adversary(problem: Problem, it: Iterate, column: int, mass: float, mu: float) -> None:
     """Let the adversary play sets of this size too."""
     dilute(it.adversary, 1.0 - mass)
-    cost = np.empty(problem.weight.shape[0])
+    cost = np.empty(problem.items.shape[1])
     item_costs(problem, it, column, cost)
     size = problem.adversary_sizes[column]
-    price = open_column(it.adversary, column, cost, problem.weight, size, mass, mu)
+    price = open_column(it.adversary, column, cost, problem.items[WEIGHT], size, mass, mu)
     it.adversary.price[it.adversary.used[0] - 1] = -price
 
 
@@ -114,7 +133,7 @@ def split_adversary(problem: Problem, it: Iterate, column: int, mu: float, least
     the payoffs hardly change. False if the neighbours are too rare to give ``least`` mass.
     """
     adversary = it.adversary
-    groups = problem.weight.shape[0]
+    groups = problem.items.shape[1]
     used = adversary.used[0]
     size = problem.adversary_sizes[column]
     below, above = -1, -1
@@ -137,17 +156,23 @@ def split_adversary(problem: Problem, it: Iterate, column: int, mu: float, least
     cost = np.empty(groups)
     item_costs(problem, it, column, cost)
     for i in range(groups):
-        inside = from_below * adversary.inside[below, i] + from_above * adversary.inside[above, i]
-        outside = from_below * adversary.outside[below, i] + from_above * adversary.outside[above, i]
-        adversary.inside[below, i] *= 1.0 - from_below
-        adversary.outside[below, i] *= 1.0 - from_below
-        adversary.inside[above, i] *= 1.0 - from_above
-        adversary.outside[above, i] *= 1.0 - from_above
+        inside = (
+            from_below * adversary.marginal[INSIDE, below, i]
+            + from_above * adversary.marginal[INSIDE, above, i]
+        )
+        outside = (
+            from_below * adversary.marginal[OUTSIDE, below, i]
+            + from_above * adversary.marginal[OUTSIDE, above, i]
+        )
+        adversary.marginal[INSIDE, below, i] *= 1.0 - from_below
+        adversary.marginal[OUTSIDE, below, i] *= 1.0 - from_below
+        adversary.marginal[INSIDE, above, i] *= 1.0 - from_above
+        adversary.marginal[OUTSIDE, above, i] *= 1.0 - from_above
         slack = min(mu / inside, mu / outside)
-        adversary.inside[used, i] = inside
-        adversary.outside[used, i] = outside
-        adversary.dual_inside[used, i] = max(cost[i] + price, 0.0) + slack
-        adversary.dual_outside[used, i] = max(-cost[i] - price, 0.0) + slack
+        adversary.marginal[INSIDE, used, i] = inside
+        adversary.marginal[OUTSIDE, used, i] = outside
+        adversary.marginal[DUAL_INSIDE, used, i] = max(cost[i] + price, 0.0) + slack
+        adversary.marginal[DUAL_OUTSIDE, used, i] = max(-cost[i] - price, 0.0) + slack
     adversary.mass[below] *= 1.0 - from_below
     adversary.mass[above] *= 1.0 - from_above
     adversary.mass[used] = mass
@@ -162,16 +187,16 @@ def split_adversary(problem: Problem, it: Iterate, column: int, mu: float, least
 @inner
 def item_losses(problem: Problem, it: Iterate, row: int, loss: Floats) -> None:
     """Compute minus what each item earns the predictor in a set of this size, against the adversary."""
-    groups = problem.weight.shape[0]
+    groups = problem.items.shape[1]
     bonus = 0.0
     for c in range(it.multiplier.shape[0]):
-        bonus += it.multiplier[c] * problem.gain[c, row]
+        bonus += it.multiplier[c] * problem.limits[GAIN, c, row]
     for i in range(groups):
-        loss[i] = -bonus * problem.positive[i]
+        loss[i] = -bonus * problem.items[POSITIVE, i]
     for b in range(it.adversary.used[0]):
-        alpha = problem.alpha[row, it.adversary.size_index[b]]
+        alpha = problem.tables[ALPHA, row, it.adversary.size_index[b]]
         for i in range(groups):
-            loss[i] -= alpha * it.adversary.inside[b, i]
+            loss[i] -= alpha * it.adversary.marginal[INSIDE, b, i]
 
 
 @inner
@@ -180,10 +205,10 @@ def add_predictor(problem: Problem, it: Iterate, row: int, mass: float, mu: floa
     dilute(it.predictor, 1.0 - mass)
     for j in range(it.chain_mass.shape[0]):
         it.chain_mass[j] *= 1.0 - mass
-    loss = np.empty(problem.weight.shape[0])
+    loss = np.empty(problem.items.shape[1])
     item_losses(problem, it, row, loss)
     size = problem.predictor_sizes[row]
-    price = open_column(it.predictor, row, loss, problem.weight, size, mass, mu)
+    price = open_column(it.predictor, row, loss, problem.items[WEIGHT], size, mass, mu)
     it.predictor.price[it.predictor.used[0] - 1] = -price
 
 
@@ -192,7 +217,7 @@ def restore(problem: Problem, it: Iterate, w: Workspace, mu: float) -> None:
     """Enlarge slacks until every linear equation holds; ``w`` holds fresh residuals."""
     adversary, predictor = it.adversary, it.predictor
     q, f = adversary.used[0], predictor.used[0]
-    groups = problem.weight.shape[0]
+    groups = problem.items.shape[1]
     masses = f + q
     lift = -np.inf
     for b in range(q + 2):
@@ -200,45 +225,45 @@ def restore(problem: Problem, it: Iterate, w: Workspace, mu: float) -> None:
         slack = w.residual_border[masses + b] + adversary.dual_mass[slot]
         if b < q:
             for i in range(groups):
-                excess = w.residual_item[b, i]
+                excess = w.adversary[RESIDUAL, b, i]
                 if excess > 0.0:
-                    adversary.dual_inside[b, i] += excess
+                    adversary.marginal[DUAL_INSIDE, b, i] += excess
                 else:
-                    adversary.dual_outside[b, i] -= excess
-                    slack += problem.weight[i] * excess
+                    adversary.marginal[DUAL_OUTSIDE, b, i] -= excess
+                    slack += problem.items[WEIGHT, i] * excess
         floor = adversary.dual_mass[slot] if adversary.dual_mass[slot] > 0.0 else mu / adversary.mass[slot]
         lift = max(lift, 0.5 * floor - slack)
         adversary.dual_mass[slot] = slack
     it.level[0] += lift
     total = 0.0
     for i in range(groups):
-        total += problem.weight[i]
+        total += problem.items[WEIGHT, i]
     for b in range(q):
         adversary.dual_mass[b] += lift
         spread = (adversary.dual_mass[b] - mu / adversary.mass[b]) / (total + 1.0)
         if spread > 0.0:
             adversary.dual_mass[b] -= spread * total
             for i in range(groups):
-                adversary.dual_inside[b, i] += spread
-                adversary.dual_outside[b, i] += spread
+                adversary.marginal[DUAL_INSIDE, b, i] += spread
+                adversary.marginal[DUAL_OUTSIDE, b, i] += spread
     adversary.dual_mass[MAX_COLUMNS] += lift
     adversary.dual_mass[MAX_COLUMNS + 1] += lift
 
     lift = -np.inf
     for j in range(groups + 1):
-        slack = it.chain_slack[j] - w.residual_chain[j]
+        slack = it.chain_slack[j] - w.along[RESIDUAL_CHAIN, j]
         floor = it.chain_slack[j] if it.chain_slack[j] > 0.0 else mu / it.chain_mass[j]
         lift = max(lift, 0.5 * floor - slack)
         it.chain_slack[j] = slack
     for a in range(f):
         slack = predictor.dual_mass[a] - w.residual_border[a]
         for i in range(groups):
-            excess = w.residual_predictor[a, i]
+            excess = w.predictor[RESIDUAL, a, i]
             if excess > 0.0:
-                predictor.dual_outside[a, i] += excess
-                slack -= problem.weight[i] * excess
+                predictor.marginal[DUAL_OUTSIDE, a, i] += excess
+                slack -= problem.items[WEIGHT, i] * excess
             else:
-                predictor.dual_inside[a, i] -= excess
+                predictor.marginal[DUAL_INSIDE, a, i] -= excess
         floor = predictor.dual_mass[a] if predictor.dual_mass[a] > 0.0 else mu / predictor.mass[a]
         lift = max(lift, 0.5 * floor - slack)
         predictor.dual_mass[a] = slack
@@ -251,8 +276,8 @@ def restore(problem: Problem, it: Iterate, w: Workspace, mu: float) -> None:
         if spread > 0.0:
             predictor.dual_mass[a] -= spread * total
             for i in range(groups):
-                predictor.dual_inside[a, i] += spread
-                predictor.dual_outside[a, i] += spread
+                predictor.marginal[DUAL_INSIDE, a, i] += spread
+                predictor.marginal[DUAL_OUTSIDE, a, i] += spread
 
 
 @inner
@@ -265,22 +290,22 @@ def tidy_columns(columns: Columns, count: Floats, sizes: Floats, total: float) -
         mass = columns.mass[a]
         inside, outside = 0.0, 0.0
         for i in range(count.shape[0]):
-            scale = mass / (columns.inside[a, i] + columns.outside[a, i])
-            columns.inside[a, i] *= scale
-            columns.outside[a, i] *= scale
-            inside += count[i] * columns.inside[a, i]
-            outside += count[i] * columns.outside[a, i]
+            scale = mass / (columns.marginal[INSIDE, a, i] + columns.marginal[OUTSIDE, a, i])
+            columns.marginal[INSIDE, a, i] *= scale
+            columns.marginal[OUTSIDE, a, i] *= scale
+            inside += count[i] * columns.marginal[INSIDE, a, i]
+            outside += count[i] * columns.marginal[OUTSIDE, a, i]
         missing = sizes[columns.size_index[a]] * mass - inside
         if missing > 0.0:
             move = missing / outside
             for i in range(count.shape[0]):
-                columns.inside[a, i] += move * columns.outside[a, i]
-                columns.outside[a, i] *= 1.0 - move
+                columns.marginal[INSIDE, a, i] += move * columns.marginal[OUTSIDE, a, i]
+                columns.marginal[OUTSIDE, a, i] *= 1.0 - move
         else:
             move = -missing / inside
             for i in range(count.shape[0]):
-                columns.outside[a, i] += move * columns.inside[a, i]
-                columns.inside[a, i] *= 1.0 - move
+                columns.marginal[OUTSIDE, a, i] += move * columns.marginal[INSIDE, a, i]
+                columns.marginal[INSIDE, a, i] *= 1.0 - move
 
 
 @inner
@@ -290,7 +315,7 @@ def tidy(problem: Problem, it: Iterate) -> None:
     total = adversary.mass[MAX_COLUMNS] + adversary.mass[MAX_COLUMNS + 1]
     for b in range(adversary.used[0]):
         total += adversary.mass[b]
-    tidy_columns(adversary, problem.weight, problem.adversary_sizes, total)
+    tidy_columns(adversary, problem.items[WEIGHT], problem.adversary_sizes, total)
     sets = it.chain_mass.shape[0]
     total = 0.0
     for j in range(sets):
@@ -299,7 +324,7 @@ def tidy(problem: Problem, it: Iterate) -> None:
         total += predictor.mass[a]
     for j in range(sets):
         it.chain_mass[j] /= total
-    tidy_columns(predictor, problem.weight, problem.predictor_sizes, total)
+    tidy_columns(predictor, problem.items[WEIGHT], problem.predictor_sizes, total)
 
 
 @inner
@@ -310,8 +335,8 @@ def copy_strategy(source: Columns, target: Columns) -> None:
         target.mass[a] = source.mass[a]
     for a in range(source.used[0]):
         target.size_index[a] = source.size_index[a]
-        for i in range(source.inside.shape[1]):
-            target.inside[a, i] = source.inside[a, i]
+        for i in range(source.marginal.shape[2]):
+            target.marginal[INSIDE, a, i] = source.marginal[INSIDE, a, i]
 
 
 @inner
@@ -322,7 +347,7 @@ def pool(problem: Problem, adversary: Columns, row: int, target: Columns) -> Non
     constraints the chain's set of this size is one afterwards. It irons out the noise of marginals
     that ought to be equal.
     """
-    groups = problem.weight.shape[0]
+    groups = problem.items.shape[1]
     used = adversary.used[0]
     copy_strategy(adversary, target)
     member = np.empty(groups, np.int64)  # groups of this label, in the order of the chain
@@ -332,12 +357,12 @@ def pool(problem: Problem, adversary: Columns, row: int, target: Columns) -> Non
     for label in range(2):
         members, pools = 0, 0
         for i in range(groups):
-            if problem.positive[i] != label:
+            if problem.items[POSITIVE, i] != label:
                 continue
             gain = 0.0
             for b in range(used):
-                gain += problem.alpha[row, adversary.size_index[b]] * adversary.inside[b, i]
-            first[pools], level[pools], weight[pools] = members, gain, problem.weight[i]
+                gain += problem.tables[ALPHA, row, adversary.size_index[b]] * adversary.marginal[INSIDE, b, i]
+            first[pools], level[pools], weight[pools] = members, gain, problem.items[WEIGHT, i]
             member[members] = i
             members += 1
             pools += 1
@@ -353,9 +378,9 @@ def pool(problem: Problem, adversary: Columns, row: int, target: Columns) -> Non
             for b in range(used):
                 total = 0.0
                 for y in range(first[x], first[x + 1]):
-                    total += problem.weight[member[y]] * adversary.inside[b, member[y]]
+                    total += problem.items[WEIGHT, member[y]] * adversary.marginal[INSIDE, b, member[y]]
                 for y in range(first[x], first[x + 1]):
-                    target.inside[b, member[y]] = total / weight[x]
+                    target.marginal[INSIDE, b, member[y]] = total / weight[x]
 
 
 @inner
@@ -370,11 +395,11 @@ def drop_columns(columns: Columns, gap: float) -> None:
             columns.member[columns.size_index[a]] = False
             continue
         if kept < a:
-            for i in range(columns.inside.shape[1]):
-                columns.inside[kept, i] = columns.inside[a, i]
-                columns.outside[kept, i] = columns.outside[a, i]
-                columns.dual_inside[kept, i] = columns.dual_inside[a, i]
-                columns.dual_outside[kept, i] = columns.dual_outside[a, i]
+            for i in range(columns.marginal.shape[2]):
+                columns.marginal[INSIDE, kept, i] = columns.marginal[INSIDE, a, i]
+                columns.marginal[OUTSIDE, kept, i] = columns.marginal[OUTSIDE, a, i]
+                columns.marginal[DUAL_INSIDE, kept, i] = columns.marginal[DUAL_INSIDE, a, i]
+                columns.marginal[DUAL_OUTSIDE, kept, i] = columns.marginal[DUAL_OUTSIDE, a, i]
             columns.mass[kept] = columns.mass[a]
             columns.dual_mass[kept] = columns.dual_mass[a]
             columns.price[kept] = columns.price[a]

@@ -34,7 +34,17 @@ from .growth import (
 from .newton import evaluate
 from .pricing import chain_value, largest, most_promising, price_adversary, price_predictor
 from .state import (
+    ALPHA,
+    DUAL_INSIDE,
+    DUAL_OUTSIDE,
+    GAIN,
+    INSIDE,
     MAX_COLUMNS,
+    OFFSET,
+    OUTSIDE,
+    POSITIVE,
+    SCORE,
+    WEIGHT,
     Columns,
     Floats,
     Ints,
@@ -64,16 +74,16 @@ class Outcome(NamedTuple):
 @inner
 def start(problem: Problem, it: Iterate, opening: Ints) -> tuple[float, float]:
     """Set up a centred first point: sizes near the number of positive scores, a uniform chain."""
-    groups = problem.weight.shape[0]
+    groups = problem.items.shape[1]
     last = problem.adversary_sizes.shape[0] - 1
     largest = 0.0
     positive = 0.0
     total = 0.0
     for i in range(groups):
-        largest = max(largest, abs(problem.score[i]))
-        total += problem.weight[i]
-        if problem.score[i] > 0.0:
-            positive += problem.weight[i]
+        largest = max(largest, abs(problem.items[SCORE, i]))
+        total += problem.items[WEIGHT, i]
+        if problem.items[SCORE, i] > 0.0:
+            positive += problem.items[WEIGHT, i]
     middle = 0
     while middle < last and problem.adversary_sizes[middle] < positive:
         middle += 1
@@ -83,8 +93,8 @@ def start(problem: Problem, it: Iterate, opening: Ints) -> tuple[float, float]:
     columns = final - first + (1 if first == 1 else 2)
     steepest = 0.0
     typical = max(1, min(last - 1, middle))
-    for row in range(problem.alpha.shape[0]):
-        steepest = max(steepest, abs(problem.alpha[row, min(typical, last)]))
+    for row in range(problem.tables.shape[1]):
+        steepest = max(steepest, abs(problem.tables[ALPHA, row, min(typical, last)]))
     mass = 1.0 / (columns + 2)
     mu = (min(largest, steepest) + 0.1 * steepest + 0.02 * largest + 1e-12) * mass / total
     for j in range(groups + 1):
@@ -103,10 +113,10 @@ def start(problem: Problem, it: Iterate, opening: Ints) -> tuple[float, float]:
         scale = mass / adversary.mass[b]
         adversary.mass[b] = mass
         for i in range(groups):
-            adversary.inside[b, i] *= scale
-            adversary.outside[b, i] *= scale
-            adversary.dual_inside[b, i] /= scale
-            adversary.dual_outside[b, i] /= scale
+            adversary.marginal[INSIDE, b, i] *= scale
+            adversary.marginal[OUTSIDE, b, i] *= scale
+            adversary.marginal[DUAL_INSIDE, b, i] /= scale
+            adversary.marginal[DUAL_OUTSIDE, b, i] /= scale
     adversary.mass[MAX_COLUMNS] = mass
     adversary.mass[MAX_COLUMNS + 1] = mass
     for row in opening:
@@ -120,17 +130,17 @@ def complementarity(problem: Problem, it: Iterate) -> tuple[float, float]:
     """Sum of all complementary products (the duality gap), and how many there are."""
     total = 0.0
     pairs = 0.0
-    groups = problem.weight.shape[0]
+    groups = problem.items.shape[1]
     weight = 0.0
     for i in range(groups):
-        weight += problem.weight[i]
+        weight += problem.items[WEIGHT, i]
     for side in range(2):
         columns = it.adversary if side == 0 else it.predictor
         for a in range(columns.used[0]):
             for i in range(groups):
-                total += problem.weight[i] * (
-                    columns.inside[a, i] * columns.dual_inside[a, i]
-                    + columns.outside[a, i] * columns.dual_outside[a, i]
+                total += problem.items[WEIGHT, i] * (
+                    columns.marginal[INSIDE, a, i] * columns.marginal[DUAL_INSIDE, a, i]
+                    + columns.marginal[OUTSIDE, a, i] * columns.marginal[DUAL_OUTSIDE, a, i]
                 )
             total += columns.mass[a] * columns.dual_mass[a]
             pairs += 2.0 * weight + 1.0
@@ -153,9 +163,9 @@ def constraint_slack(problem: Problem, it: Iterate, c: int) -> float:
     for a in range(predictor.used[0]):
         row = predictor.size_index[a]
         hits = 0.0
-        for i in range(problem.weight.shape[0]):
-            hits += problem.weight[i] * problem.positive[i] * predictor.inside[a, i]
-        slack += predictor.mass[a] * problem.offset[c, row] + problem.gain[c, row] * hits
+        for i in range(problem.items.shape[1]):
+            hits += problem.items[WEIGHT, i] * problem.items[POSITIVE, i] * predictor.marginal[INSIDE, a, i]
+        slack += predictor.mass[a] * problem.limits[OFFSET, c, row] + problem.limits[GAIN, c, row] * hits
     return slack
 
 
@@ -168,13 +178,13 @@ def solve_restricted(
     ``opening`` lists rows of the tables that the predictor has in play from the start; under
     constraints they must make a feasible mixture possible.
     """
-    groups = problem.weight.shape[0]
-    w = new_workspace(groups, problem.gain.shape[0])
+    groups = problem.items.shape[1]
+    w = new_workspace(groups, problem.limits.shape[1])
     it = new_iterate(problem)
     best = new_iterate(problem)
     adversary, predictor = it.adversary, it.predictor
-    constraints = problem.gain.shape[0]
-    rows, columns = problem.alpha.shape
+    constraints = problem.limits.shape[1]
+    rows, columns = problem.tables.shape[1:]
     for row in range(rows):
         if problem.predictor_sizes[row] <= 0.0 or row == problem.chain[groups]:
             predictor.member[row] = True

@@ -5,7 +5,24 @@ They bound the value of the restricted game from both sides and say which sizes 
 
 import numpy as np
 
-from .state import MAX_COLUMNS, Columns, Flags, Floats, Ints, Iterate, Problem, inner
+from .state import (
+    ALPHA,
+    BETA,
+    GAIN,
+    INSIDE,
+    MAX_COLUMNS,
+    OFFSET,
+    POSITIVE,
+    SCORE,
+    WEIGHT,
+    Columns,
+    Flags,
+    Floats,
+    Ints,
+    Iterate,
+    Problem,
+    inner,
+)
 
 
 @inner
@@ -53,7 +70,7 @@ def price_adversary(problem: Problem, it: Iterate, stride: int, value: Floats) -
     Only every ``stride``-th size and those in play are looked at; the others are set to infinity.
     """
     predictor = it.predictor
-    groups = problem.weight.shape[0]
+    groups = problem.items.shape[1]
     sizes = problem.adversary_sizes.shape[0]
     f = predictor.used[0]
     order = np.arange(groups)
@@ -63,24 +80,24 @@ def price_adversary(problem: Problem, it: Iterate, stride: int, value: Floats) -
             value[l] = np.inf
             continue
         running = 0.0
-        total = it.chain_mass[0] * problem.beta_t[l, problem.chain[0]]
+        total = it.chain_mass[0] * problem.tables_t[BETA, l, problem.chain[0]]
         for i in range(groups - 1, -1, -1):
             mass = it.chain_mass[i + 1]
             row = problem.chain[i + 1]
-            running += mass * problem.alpha_t[l, row]
-            total += mass * problem.beta_t[l, row]
-            cost[i] = running - problem.score[i]
+            running += mass * problem.tables_t[ALPHA, l, row]
+            total += mass * problem.tables_t[BETA, l, row]
+            cost[i] = running - problem.items[SCORE, i]
         for a in range(f):
             row = predictor.size_index[a]
-            total += predictor.mass[a] * problem.beta_t[l, row]
-            alpha = problem.alpha_t[l, row]
+            total += predictor.mass[a] * problem.tables_t[BETA, l, row]
+            alpha = problem.tables_t[ALPHA, l, row]
             for i in range(groups):
-                cost[i] += alpha * predictor.inside[a, i]
+                cost[i] += alpha * predictor.marginal[INSIDE, a, i]
         if l == sizes - 1:
             for i in range(groups):
-                total -= problem.weight[i] * problem.score[i]
+                total -= problem.items[WEIGHT, i] * problem.items[SCORE, i]
         elif l > 0:
-            total += smallest_sum(cost, problem.weight, order, problem.adversary_sizes[l])
+            total += smallest_sum(cost, problem.items[WEIGHT], order, problem.adversary_sizes[l])
         value[l] = total
 
 
@@ -97,39 +114,39 @@ def price_predictor(
 
     Only every ``stride``-th size and those in play are looked at; the others are set to -infinity.
     """
-    groups = problem.weight.shape[0]
+    groups = problem.items.shape[1]
     q = adversary.used[0]
     last = problem.adversary_sizes.shape[0] - 1
     base = 0.0
     for i in range(groups):
         chosen = adversary.mass[MAX_COLUMNS + 1]
         for b in range(q):
-            chosen += adversary.inside[b, i]
-        base -= problem.weight[i] * problem.score[i] * chosen
+            chosen += adversary.marginal[INSIDE, b, i]
+        base -= problem.items[WEIGHT, i] * problem.items[SCORE, i] * chosen
     order = np.arange(groups)
     loss = np.empty(groups)
-    for row in range(problem.alpha.shape[0]):
+    for row in range(problem.tables.shape[1]):
         if row % stride != 0 and not member[row]:
             value[row] = -np.inf
             continue
         total = base
-        total += problem.beta[row, 0] * adversary.mass[MAX_COLUMNS]
-        total += problem.beta[row, last] * adversary.mass[MAX_COLUMNS + 1]
+        total += problem.tables[BETA, row, 0] * adversary.mass[MAX_COLUMNS]
+        total += problem.tables[BETA, row, last] * adversary.mass[MAX_COLUMNS + 1]
         bonus = 0.0
         for c in range(multiplier.shape[0]):
-            bonus += multiplier[c] * problem.gain[c, row]
-            total += multiplier[c] * problem.offset[c, row]
+            bonus += multiplier[c] * problem.limits[GAIN, c, row]
+            total += multiplier[c] * problem.limits[OFFSET, c, row]
         for i in range(groups):
-            loss[i] = -bonus * problem.positive[i]
+            loss[i] = -bonus * problem.items[POSITIVE, i]
         for b in range(q):
             column = adversary.size_index[b]
-            total += problem.beta[row, column] * adversary.mass[b]
-            alpha = problem.alpha[row, column]
+            total += problem.tables[BETA, row, column] * adversary.mass[b]
+            alpha = problem.tables[ALPHA, row, column]
             for i in range(groups):
-                loss[i] -= alpha * adversary.inside[b, i]
+                loss[i] -= alpha * adversary.marginal[INSIDE, b, i]
         size = problem.predictor_sizes[row]
         if size > 0.0:
-            total -= smallest_sum(loss, problem.weight, order, size)
+            total -= smallest_sum(loss, problem.items[WEIGHT], order, size)
         value[row] = total
 
 
@@ -138,28 +155,28 @@ def chain_value(problem: Problem, adversary: Columns, multiplier: Floats) -> flo
     """Find the best payoff among the sets of the chain, against the current adversary."""
     q = adversary.used[0]
     last = problem.adversary_sizes.shape[0] - 1
-    groups = problem.weight.shape[0]
+    groups = problem.items.shape[1]
     running = np.zeros(q)
     cost = 0.0
     best = -np.inf
     for j in range(groups + 1):
         row = problem.chain[j]
-        value = problem.beta[row, 0] * adversary.mass[MAX_COLUMNS]
-        value += problem.beta[row, last] * adversary.mass[MAX_COLUMNS + 1]
+        value = problem.tables[BETA, row, 0] * adversary.mass[MAX_COLUMNS]
+        value += problem.tables[BETA, row, last] * adversary.mass[MAX_COLUMNS + 1]
         for b in range(q):
             column = adversary.size_index[b]
             if j > 0:
-                running[b] += problem.weight[j - 1] * adversary.inside[b, j - 1]
-            value += problem.beta[row, column] * adversary.mass[b]
-            value += problem.alpha[row, column] * running[b]
+                running[b] += problem.items[WEIGHT, j - 1] * adversary.marginal[INSIDE, b, j - 1]
+            value += problem.tables[BETA, row, column] * adversary.mass[b]
+            value += problem.tables[ALPHA, row, column] * running[b]
         for c in range(multiplier.shape[0]):
             value += multiplier[c] * problem.chain_gain[c, j]
         best = max(best, value)
         if j > 0:
             chosen = adversary.mass[MAX_COLUMNS + 1]
             for b in range(q):
-                chosen += adversary.inside[b, j - 1]
-            cost += problem.weight[j - 1] * problem.score[j - 1] * chosen
+                chosen += adversary.marginal[INSIDE, b, j - 1]
+            cost += problem.items[WEIGHT, j - 1] * problem.items[SCORE, j - 1] * chosen
     return best - cost
 
 

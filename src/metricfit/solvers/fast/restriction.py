@@ -12,7 +12,17 @@ from metricfit.game import Game, Strategy
 from metricfit.metrics import Metric
 
 from .interior_point import Outcome
-from .state import MAX_COLUMNS, Columns, Floats, Ints, Problem
+from .state import (
+    ALPHA,
+    GAIN,
+    INSIDE,
+    MAX_COLUMNS,
+    OFFSET,
+    Columns,
+    Floats,
+    Ints,
+    Problem,
+)
 
 __all__ = ["Tables", "chain_order", "restrict", "settle", "tables_at", "to_strategies", "whole_tables"]
 
@@ -20,10 +30,8 @@ __all__ = ["Tables", "chain_order", "restrict", "settle", "tables_at", "to_strat
 class Tables(NamedTuple):
     """Coefficients of the metric at some sizes of the predictor (rows) and the adversary (columns)."""
 
-    alpha: Floats
-    beta: Floats
-    alpha_t: Floats
-    beta_t: Floats
+    tables: Floats  # (2, K, L) alpha and beta
+    tables_t: Floats  # (2, L, K)
     reach: float  # no single item can change the metric by more than half of this
 
 
@@ -36,7 +44,8 @@ def tables_at(metric: Metric, n: int, rows: Ints, columns: Ints) -> Tables:
     reach = 2.0 * (max(fewest.max(), most.max()) - min(fewest.min(), most.min()))
     beta[:, -1] += alpha[:, -1] * rows
     alpha[:, -1] = 0.0
-    return Tables(alpha, beta, np.ascontiguousarray(alpha.T), np.ascontiguousarray(beta.T), float(reach))
+    tables = np.stack((alpha, beta))
+    return Tables(tables, np.ascontiguousarray(tables.transpose(0, 2, 1)), float(reach))
 
 
 @lru_cache(maxsize=64)
@@ -63,7 +72,7 @@ def restrict(
     interior point method near one whatever the number of items. Scores beyond ``tables.reach`` decide
     their items, so they are clipped there, and :func:`settle` rounds those items afterwards.
     """
-    alpha, alpha_t = tables.alpha, tables.alpha_t
+    whole, whole_t = tables.tables, tables.tables_t
     lengths = np.diff(blocks).astype(np.float64)
     unit = game.n / lengths.size
     clipped = np.minimum(np.maximum(game.scores, -tables.reach), tables.reach)
@@ -72,27 +81,23 @@ def restrict(
     positive = (blocks[:-1] < game.split).astype(np.float64)[order]
     if game.gain.shape[0] == 0:
         # One constraint-free label for all, and nothing to evaluate along the chain.
-        gain = offset = chain_gain = np.empty((0, rows.size))
+        limits, chain_gain = np.empty((2, 0, rows.size)), np.empty((0, rows.size))
     else:
         hits = np.concatenate((np.zeros(1), np.cumsum(positive * count)))
-        gain = np.ascontiguousarray(game.gain[:, rows]) * unit
-        offset = np.ascontiguousarray(game.offset[:, rows])
-        chain_gain = np.ascontiguousarray(gain[:, chain] * hits + offset[:, chain])
+        limits = np.stack((game.gain[:, rows] * unit, game.offset[:, rows]))
+        chain_gain = np.ascontiguousarray(limits[GAIN][:, chain] * hits + limits[OFFSET][:, chain])
     if unit != 1.0:
-        alpha, alpha_t = alpha * unit, alpha_t * unit
+        whole, whole_t = whole.copy(), whole_t.copy()
+        whole[ALPHA] *= unit
+        whole_t[ALPHA] *= unit
     return Problem(
-        alpha,
-        tables.beta,
-        alpha_t,
-        tables.beta_t,
+        whole,
+        whole_t,
         rows / unit,
         columns / unit,
-        count,
-        score,
-        positive,
+        np.stack((count, score, positive)),
         chain,
-        gain,
-        offset,
+        limits,
         chain_gain,
     )
 
@@ -167,7 +172,7 @@ def _adversary(columns: Columns, ranked: Ints, order: Ints, sizes: Ints) -> tupl
         taken[x + 1] = sizes[columns.size_index[a]]
         weights[x + 1] = columns.mass[a]
         for i in range(groups):
-            marginals[x + 1, order[i]] = columns.inside[a, i]
+            marginals[x + 1, order[i]] = columns.marginal[INSIDE, a, i]
     taken[used + 1], weights[used + 1] = sizes[-1], columns.mass[MAX_COLUMNS + 1]
     return taken, weights, marginals
 
@@ -218,5 +223,5 @@ def _predictor(
         x = slot[columns.size_index[a]]
         weights[x] += columns.mass[a]
         for i in range(groups):
-            marginals[x, order[i]] += columns.inside[a, i]
+            marginals[x, order[i]] += columns.marginal[INSIDE, a, i]
     return taken, weights, marginals

@@ -40,40 +40,47 @@ def inner(function: Function) -> Function:
     return cast(Function, nb.njit(**options)(function))
 
 
+# Arrays of one shape are kept together: Numba passes every array of a tuple on its own, and compiling that
+# took longer than compiling the arithmetic. The names below say which of them is meant.
+ALPHA, BETA = range(2)
+WEIGHT, SCORE, POSITIVE = range(3)
+GAIN, OFFSET = range(2)
+INSIDE, OUTSIDE, DUAL_INSIDE, DUAL_OUTSIDE = range(4)
+PRECISION, STEP_CHAIN, RESIDUAL_CHAIN, COMP_CHAIN = range(4)
+VALUE, CURVATURE, OUT, PER_INSIDE, PER_OUTSIDE, STEP, RHS, RESIDUAL, COMP_INSIDE, COMP_OUTSIDE = range(10)
+
+
 class Problem(NamedTuple):
     """The restricted game: G groups of items, the chain, and tables over the sizes in question.
 
-    Items of a group are treated alike; ``weight[g]`` says how many they are. The *chain* are the
-    G + 1 sets made of the first 0, 1, ..., G groups; ``chain[j]`` is the row of ``alpha`` that
-    belongs to the size of set j. Sizes are measured in the unit of ``weight``.
+    Items of a group are treated alike; their ``WEIGHT`` says how many they are. The *chain* are the
+    G + 1 sets made of the first 0, 1, ..., G groups; ``chain[j]`` is the row of the tables that
+    belongs to the size of set j. Sizes are measured in the unit of the weights.
     """
 
-    alpha: Floats  # (K, L) change of the metric per true positive, predictor size x adversary size
-    beta: Floats  # (K, L) the rest; the last column also holds alpha * size, as all items are hit
-    alpha_t: Floats  # (L, K) the same, transposed: pricing walks along the predictor's sizes
-    beta_t: Floats  # (L, K)
+    tables: (
+        Floats  # (2, K, L) ALPHA: change of the metric per true positive, predictor size x adversary size;
+    )
+    # BETA: the rest, whose last column also holds alpha * size, as all items are hit
+    tables_t: Floats  # (2, L, K) the same, transposed: pricing walks along the predictor's sizes
     predictor_sizes: Floats  # (K,)
     adversary_sizes: Floats  # (L,) first is 0 (the empty set), last is everything
-    weight: Floats  # (G,)
-    score: Floats  # (G,) descending along most of the chain
-    positive: Floats  # (G,) 1 where a constraint's bonus applies
+    items: (
+        Floats  # (3, G) WEIGHT; SCORE, descending along most of the chain; POSITIVE: 1 where a bonus applies
+    )
     chain: Ints  # (G + 1,)
-    gain: Floats  # (C, K) constraint value per true positive
-    offset: Floats  # (C, K)
+    limits: Floats  # (2, C, K) of the constraints: GAIN per true positive, and OFFSET
     chain_gain: Floats  # (C, G + 1) constraint value of the chain's sets
 
 
 class Columns(NamedTuple):
     """Marginals of one player for the sizes it has in play, with their dual variables.
 
-    Column a has probability ``mass[a]``; ``inside[a, g]`` of it holds the items of group g and
-    ``outside = mass - inside`` does not.
+    Column a has probability ``mass[a]``; ``INSIDE`` is the part of it that holds the items of a group and
+    ``OUTSIDE``, the rest, does not.
     """
 
-    inside: Floats  # (MAX_COLUMNS, G)
-    outside: Floats  # (MAX_COLUMNS, G)
-    dual_inside: Floats  # (MAX_COLUMNS, G)
-    dual_outside: Floats  # (MAX_COLUMNS, G)
+    marginal: Floats  # (4, MAX_COLUMNS, G) INSIDE, OUTSIDE, DUAL_INSIDE, DUAL_OUTSIDE
     mass: Floats  # (MAX_COLUMNS + 2,) the adversary keeps its empty and full set in the last two
     dual_mass: Floats  # (MAX_COLUMNS + 2,)
     price: Floats  # (MAX_COLUMNS,) multiplier of sum(weight * inside) = size * mass
@@ -97,12 +104,8 @@ class Iterate(NamedTuple):
 @inner
 def new_columns(groups: int, sizes: int) -> Columns:
     """Allocate the columns of one player, none in play."""
-    shape = (MAX_COLUMNS, groups)
     return Columns(
-        np.empty(shape),
-        np.empty(shape),
-        np.empty(shape),
-        np.empty(shape),
+        np.empty((4, MAX_COLUMNS, groups)),
         np.zeros(MAX_COLUMNS + 2),
         np.zeros(MAX_COLUMNS + 2),
         np.zeros(MAX_COLUMNS),
@@ -115,11 +118,11 @@ def new_columns(groups: int, sizes: int) -> Columns:
 @inner
 def new_iterate(problem: Problem) -> Iterate:
     """Allocate an iterate with nothing in play."""
-    groups = problem.weight.shape[0]
-    constraints = problem.gain.shape[0]
+    groups = problem.items.shape[1]
+    constraints = problem.limits.shape[1]
     return Iterate(
-        new_columns(groups, problem.alpha.shape[1]),
-        new_columns(groups, problem.alpha.shape[0]),
+        new_columns(groups, problem.tables.shape[2]),
+        new_columns(groups, problem.tables.shape[1]),
         np.zeros(groups + 1),
         np.zeros(groups + 1),
         np.zeros(constraints),
@@ -129,40 +132,29 @@ def new_iterate(problem: Problem) -> Iterate:
 
 
 class Workspace(NamedTuple):
-    """Everything a Newton step needs besides the iterate; allocated once per solve."""
+    """Everything a Newton step needs besides the iterate; allocated once per solve.
 
-    item_value: Floats  # (A, G) W: what an item costs the adversary, per column
-    item_gain: Floats  # (P, G) Z: what an item earns the predictor, per column
+    What belongs to the marginals of a player is in ``adversary`` and ``predictor``: VALUE, what an item costs
+    the adversary or earns the predictor; CURVATURE, the diagonal D (of the predictor 1 / E); OUT, its part
+    from OUTSIDE; PER_INSIDE and PER_OUTSIDE, reciprocals; STEP of INSIDE; RHS; RESIDUAL; COMP_INSIDE and
+    COMP_OUTSIDE, the right-hand sides of the complementarity rows divided by the variable.
+    """
+
+    adversary: Floats  # (10, A, G)
+    predictor: Floats  # (10, P, G)
+    along: Floats  # (4, G + 1) PRECISION, reciprocals of D; STEP_CHAIN; RESIDUAL_CHAIN; COMP_CHAIN
     chain_alpha: Floats  # (G + 1, A) alpha of each set of the chain against each column
-    curvature: Floats  # (A, G) D
-    curvature_out: Floats  # (A, G) E
-    predictor_inverse: Floats  # (P, G) 1 / D of the predictor's marginals
-    predictor_out: Floats  # (P, G) E of them
     cross: Floats  # (P, A) alpha between the columns of both players
     inverse: Floats  # (A, A, G) N_i^-1, both triangles
     mixed: Floats  # (P, A, G) E_i^-1 A N_i^-1
     scratch: Floats  # (A, G)
     kalman_gain: Floats  # (G + 1, A)
-    variance: Floats  # (G + 1,)
-    innovation: Floats  # (m, G + 1) L^-1 F, transposed
+    innovation: Floats  # (G + 1, m) L^-1 F
     border: Floats  # (m, m) Schur complement, then its LU factors
     pivot: Ints
     scale: Floats
     step: Floats  # (m,) right-hand side, then border part of the step
-    step_inside: Floats  # (A, G)
-    step_predictor: Floats  # (P, G)
-    step_chain: Floats  # (G + 1,)
-    rhs_item: Floats  # (A, G)
-    rhs_predictor: Floats  # (P, G)
-    residual_item: Floats  # (A, G)
-    residual_predictor: Floats  # (P, G)
-    residual_chain: Floats  # (G + 1,)
     residual_border: Floats  # (m,)
-    comp_inside: Floats  # (A, G) right-hand sides of the complementarity rows
-    comp_outside: Floats
-    comp_inside_p: Floats
-    comp_outside_p: Floats
-    comp_chain: Floats
     comp_mass: Floats
     comp_mass_p: Floats
     comp_multiplier: Floats
@@ -173,40 +165,22 @@ def new_workspace(groups: int, constraints: int) -> Workspace:
     """Uninitialised buffers for a problem with this many groups."""
     columns = MAX_COLUMNS
     border = 4 * columns + 4 + constraints
-    wide = (columns, groups)
     return Workspace(
-        np.empty(wide),
-        np.empty(wide),
+        np.empty((10, columns, groups)),
+        np.empty((10, columns, groups)),
+        np.empty((4, groups + 1)),
         np.empty((groups + 1, columns)),
-        np.empty(wide),
-        np.empty(wide),
-        np.empty(wide),
-        np.empty(wide),
         np.empty((columns, columns)),
         np.empty((columns, columns, groups)),
         np.empty((columns, columns, groups)),
-        np.empty(wide),
+        np.empty((columns, groups)),
         np.empty((groups + 1, columns)),
-        np.empty(groups + 1),
-        np.empty((border, groups + 1)),
+        np.empty((groups + 1, border)),
         np.empty((border, border)),
         np.empty(border, np.int64),
         np.empty(border),
         np.empty(border),
-        np.empty(wide),
-        np.empty(wide),
-        np.empty(groups + 1),
-        np.empty(wide),
-        np.empty(wide),
-        np.empty(wide),
-        np.empty(wide),
-        np.empty(groups + 1),
         np.empty(border),
-        np.empty(wide),
-        np.empty(wide),
-        np.empty(wide),
-        np.empty(wide),
-        np.empty(groups + 1),
         np.empty(columns + 2),
         np.empty(columns),
         np.empty(constraints),

@@ -1,116 +1,142 @@
-"""One predictor-corrector step of Mehrotra: targets, step lengths, and the move itself."""
+r"""One predictor-corrector step of Mehrotra: targets, step lengths, and the move itself.
+
+Every variable :math:`x > 0` has a dual :math:`z > 0`, and the step is to bring :math:`x z` to a target. With
+the right-hand side kept as :math:`c = (\text{target} - x z - \Delta x \Delta z) / x`, the dual moves by
+:math:`\Delta z = c - z \Delta x / x`. Without target and correction :math:`c = -z`, so that both relative
+changes follow from :math:`t = \Delta x / x`: they are :math:`t` and :math:`-1 - t`.
+"""
 
 from .newton import direction
-from .state import MAX_COLUMNS, Columns, Floats, Iterate, Problem, Workspace, inner
+from .state import (
+    COMP_CHAIN,
+    COMP_INSIDE,
+    COMP_OUTSIDE,
+    DUAL_INSIDE,
+    DUAL_OUTSIDE,
+    INSIDE,
+    MAX_COLUMNS,
+    OUTSIDE,
+    PER_INSIDE,
+    PER_OUTSIDE,
+    STEP,
+    STEP_CHAIN,
+    WEIGHT,
+    Columns,
+    Floats,
+    Iterate,
+    Problem,
+    Workspace,
+    inner,
+)
 
 
 @inner
-def aim_columns(
-    columns: Columns,
-    inside: Floats,
-    outside: Floats,
-    mass: Floats,
-    step_inside: Floats,
-    step: Floats,
-    masses: int,
-    target: float,
-    correct: bool,
-) -> None:
-    """Complementarity right-hand sides of one player's columns (affine, or corrected)."""
-    for a in range(columns.used[0]):
-        dm = step[masses + a]
-        for i in range(columns.inside.shape[1]):
-            if not correct:
-                inside[a, i] = -columns.inside[a, i] * columns.dual_inside[a, i]
-                outside[a, i] = -columns.outside[a, i] * columns.dual_outside[a, i]
-            else:
-                dx = step_inside[a, i]
-                dy = dm - dx
-                dz = (inside[a, i] - columns.dual_inside[a, i] * dx) / columns.inside[a, i]
-                dw = (outside[a, i] - columns.dual_outside[a, i] * dy) / columns.outside[a, i]
-                inside[a, i] += target - dx * dz
-                outside[a, i] += target - dy * dw
-        if not correct:
-            mass[a] = -columns.mass[a] * columns.dual_mass[a]
+def aim(x: Floats, z: Floats, dx: Floats, comp: Floats, target: float, correct: bool) -> None:
+    """Right-hand sides of single pairs: affine, or corrected by what the affine step ``dx`` did."""
+    for j in range(x.shape[0]):
+        if correct:
+            t = dx[j] / x[j]
+            comp[j] = target / x[j] + z[j] * ((1.0 + t) * t - 1.0)
         else:
-            mass[a] += target - dm * (mass[a] - columns.dual_mass[a] * dm) / columns.mass[a]
+            comp[j] = -z[j]
 
 
 @inner
-def blocking_columns(
-    columns: Columns,
-    inside: Floats,
-    outside: Floats,
-    mass: Floats,
-    step_inside: Floats,
-    step: Floats,
-    masses: int,
-) -> tuple[float, float]:
-    """Largest relative decrease of the columns' variables and of their duals."""
+def reach(x: Floats, z: Floats, dx: Floats, comp: Floats) -> tuple[float, float]:
+    """Largest relative decrease of single variables and of their duals."""
     own, dual = 1e-12, 1e-12
-    for a in range(columns.used[0]):
-        dm = step[masses + a]
-        for i in range(columns.inside.shape[1]):
-            dx = step_inside[a, i]
-            dy = dm - dx
-            x, y = columns.inside[a, i], columns.outside[a, i]
-            own = max(own, max(-dx / x, -dy / y))
-            dual = max(dual, (dx - inside[a, i] / columns.dual_inside[a, i]) / x)
-            dual = max(dual, (dy - outside[a, i] / columns.dual_outside[a, i]) / y)
-        own = max(own, -dm / columns.mass[a])
-        dual = max(dual, (dm - mass[a] / columns.dual_mass[a]) / columns.mass[a])
+    for j in range(x.shape[0]):
+        t = dx[j] / x[j]
+        own = max(own, -t)
+        dual = max(dual, t - comp[j] / z[j])
     return own, dual
 
 
 @inner
-def move_columns(
-    columns: Columns,
-    count: Floats,
-    inside: Floats,
-    outside: Floats,
-    mass: Floats,
-    step_inside: Floats,
-    step: Floats,
-    masses: int,
-    own: float,
-    dual: float,
-    commit: bool,
-) -> float:
-    """Complementarity after a step of these lengths; takes it if ``commit``."""
+def move(x: Floats, z: Floats, dx: Floats, comp: Floats, own: float, dual: float, commit: bool) -> float:
+    """Complementarity of single pairs after a step of these lengths; takes it if ``commit``."""
     total = 0.0
-    for a in range(columns.used[0]):
-        dm = step[masses + a]
-        for i in range(columns.inside.shape[1]):
-            dx = step_inside[a, i]
-            dy = dm - dx
-            x, y = columns.inside[a, i], columns.outside[a, i]
-            z, v = columns.dual_inside[a, i], columns.dual_outside[a, i]
-            dz = (inside[a, i] - z * dx) / x
-            dv = (outside[a, i] - v * dy) / y
-            x += own * dx
-            y += own * dy
-            z += dual * dz
-            v += dual * dv
-            total += count[i] * (x * z + y * v)
-            if commit:
-                columns.inside[a, i] = x
-                columns.outside[a, i] = y
-                columns.dual_inside[a, i] = z
-                columns.dual_outside[a, i] = v
-        x = columns.mass[a] + own * dm
-        z = columns.dual_mass[a]
-        z += dual * (mass[a] - z * dm) / columns.mass[a]
-        total += x * z
+    for j in range(x.shape[0]):
+        after = x[j] + own * dx[j]
+        dual_after = z[j] + dual * (comp[j] - z[j] * dx[j] / x[j])
+        total += after * dual_after
         if commit:
-            columns.mass[a] = x
-            columns.dual_mass[a] = z
+            x[j] = after
+            z[j] = dual_after
     return total
 
 
 @inner
-def scalar_step(x: float, z: float, dx: float, rhs: float, own: float, dual: float) -> tuple[float, float]:
-    """One complementary pair after a step."""
-    return x + own * dx, z + dual * (rhs - z * dx) / x
+def aim_columns(columns: Columns, side: Floats, step_mass: Floats, target: float, correct: bool) -> None:
+    """Right-hand sides of one player's marginals."""
+    for a in range(columns.used[0]):
+        dm = step_mass[a]
+        for i in range(side.shape[2]):
+            z, v = columns.marginal[DUAL_INSIDE, a, i], columns.marginal[DUAL_OUTSIDE, a, i]
+            if correct:
+                px, py = side[PER_INSIDE, a, i], side[PER_OUTSIDE, a, i]
+                t, u = side[STEP, a, i] * px, (dm - side[STEP, a, i]) * py
+                side[COMP_INSIDE, a, i] = target * px + z * ((1.0 + t) * t - 1.0)
+                side[COMP_OUTSIDE, a, i] = target * py + v * ((1.0 + u) * u - 1.0)
+            else:
+                side[COMP_INSIDE, a, i] = -z
+                side[COMP_OUTSIDE, a, i] = -v
+
+
+@inner
+def reach_columns(columns: Columns, side: Floats, step_mass: Floats, correct: bool) -> tuple[float, float]:
+    """Largest relative decrease of one player's marginals and of their duals."""
+    own, dual = 1e-12, 1e-12
+    for a in range(columns.used[0]):
+        dm = step_mass[a]
+        for i in range(side.shape[2]):
+            t = side[STEP, a, i] * side[PER_INSIDE, a, i]
+            u = (dm - side[STEP, a, i]) * side[PER_OUTSIDE, a, i]
+            own = max(own, max(-t, -u))
+            if correct:
+                t -= side[COMP_INSIDE, a, i] / columns.marginal[DUAL_INSIDE, a, i]
+                u -= side[COMP_OUTSIDE, a, i] / columns.marginal[DUAL_OUTSIDE, a, i]
+            else:
+                t += 1.0
+                u += 1.0
+            dual = max(dual, max(t, u))
+    return own, dual
+
+
+@inner
+def affine_gap(
+    columns: Columns, side: Floats, step_mass: Floats, weight: Floats, own: float, dual: float
+) -> float:
+    """Complementarity of one player's marginals after an affine step of these lengths."""
+    total = 0.0
+    for a in range(columns.used[0]):
+        dm = step_mass[a]
+        for i in range(side.shape[2]):
+            t = side[STEP, a, i] * side[PER_INSIDE, a, i]
+            u = (dm - side[STEP, a, i]) * side[PER_OUTSIDE, a, i]
+            inside = columns.marginal[INSIDE, a, i] * columns.marginal[DUAL_INSIDE, a, i]
+            outside = columns.marginal[OUTSIDE, a, i] * columns.marginal[DUAL_OUTSIDE, a, i]
+            inside *= (1.0 + own * t) * (1.0 - dual * (1.0 + t))
+            outside *= (1.0 + own * u) * (1.0 - dual * (1.0 + u))
+            total += weight[i] * (inside + outside)
+    return total
+
+
+@inner
+def move_columns(columns: Columns, side: Floats, step_mass: Floats, own: float, dual: float) -> None:
+    """Take the step."""
+    for a in range(columns.used[0]):
+        dm = step_mass[a]
+        for i in range(side.shape[2]):
+            dx = side[STEP, a, i]
+            dy = dm - dx
+            z, v = columns.marginal[DUAL_INSIDE, a, i], columns.marginal[DUAL_OUTSIDE, a, i]
+            z += dual * (side[COMP_INSIDE, a, i] - z * dx * side[PER_INSIDE, a, i])
+            v += dual * (side[COMP_OUTSIDE, a, i] - v * dy * side[PER_OUTSIDE, a, i])
+            columns.marginal[DUAL_INSIDE, a, i] = z
+            columns.marginal[DUAL_OUTSIDE, a, i] = v
+            columns.marginal[INSIDE, a, i] += own * dx
+            columns.marginal[OUTSIDE, a, i] += own * dy
 
 
 @inner
@@ -118,152 +144,66 @@ def newton_step(problem: Problem, it: Iterate, w: Workspace, mu: float, pairs: f
     """Mehrotra's predictor-corrector step from fresh residuals and factors; False if it broke down."""
     adversary, predictor = it.adversary, it.predictor
     q, f = adversary.used[0], predictor.used[0]
-    groups = problem.weight.shape[0]
-    constraints = it.multiplier.shape[0]
     masses, levels = f + q, 2 * f + 2 * q + 2
-    step = w.step
+    step, weight = w.step, problem.items[WEIGHT]
+    step_mass, step_end, step_mass_p = step[masses : masses + q], step[masses + q : masses + q + 2], step[:f]
+    step_multiplier = step[levels + 2 : levels + 2 + it.multiplier.shape[0]]
+    step_chain, comp_chain = w.along[STEP_CHAIN], w.along[COMP_CHAIN]
+    mass, dual_mass, comp_mass = adversary.mass[:q], adversary.dual_mass[:q], w.comp_mass[:q]
+    mass_p, dual_mass_p, comp_mass_p = predictor.mass[:f], predictor.dual_mass[:f], w.comp_mass_p[:f]
+    end, dual_end = adversary.mass[MAX_COLUMNS:], adversary.dual_mass[MAX_COLUMNS:]
+    comp_end = w.comp_mass[MAX_COLUMNS:]
     target = 0.0
-    own, dual = 0.0, 0.0
     for phase in range(2):
         correct = phase == 1
-        aim_columns(
-            adversary,
-            w.comp_inside,
-            w.comp_outside,
-            w.comp_mass,
-            w.step_inside,
-            step,
-            masses,
-            target,
-            correct,
-        )
-        aim_columns(
-            predictor,
-            w.comp_inside_p,
-            w.comp_outside_p,
-            w.comp_mass_p,
-            w.step_predictor,
-            step,
-            0,
-            target,
-            correct,
-        )
-        for b in range(2):
-            end = MAX_COLUMNS + b
-            x, z = adversary.mass[end], adversary.dual_mass[end]
-            if correct:
-                dx = step[masses + q + b]
-                w.comp_mass[end] += target - dx * (w.comp_mass[end] - z * dx) / x
-            else:
-                w.comp_mass[end] = -x * z
-        for j in range(groups + 1):
-            x, z = it.chain_mass[j], it.chain_slack[j]
-            if correct:
-                dx = w.step_chain[j]
-                w.comp_chain[j] += target - dx * (w.comp_chain[j] - z * dx) / x
-            else:
-                w.comp_chain[j] = -x * z
-        for c in range(constraints):
-            x, z = it.multiplier[c], it.multiplier_slack[c]
-            if correct:
-                dx = step[levels + 2 + c]
-                w.comp_multiplier[c] += target - dx * (w.comp_multiplier[c] - z * dx) / x
-            else:
-                w.comp_multiplier[c] = -x * z
+        aim_columns(adversary, w.adversary, step_mass, target, correct)
+        aim_columns(predictor, w.predictor, step_mass_p, target, correct)
+        aim(mass, dual_mass, step_mass, comp_mass, target, correct)
+        aim(mass_p, dual_mass_p, step_mass_p, comp_mass_p, target, correct)
+        aim(end, dual_end, step_end, comp_end, target, correct)
+        aim(it.chain_mass, it.chain_slack, step_chain, comp_chain, target, correct)
+        aim(it.multiplier, it.multiplier_slack, step_multiplier, w.comp_multiplier, target, correct)
         direction(problem, it, w)
 
         # The adversary's variables and the predictor's slacks share one step length, and vice versa.
-        own, dual = blocking_columns(
-            adversary, w.comp_inside, w.comp_outside, w.comp_mass, w.step_inside, step, masses
-        )
-        own_p, dual_p = blocking_columns(
-            predictor, w.comp_inside_p, w.comp_outside_p, w.comp_mass_p, w.step_predictor, step, 0
-        )
-        own, dual = max(own, dual_p), max(dual, own_p)
-        for b in range(2):
-            end = MAX_COLUMNS + b
-            x, dx = adversary.mass[end], step[masses + q + b]
-            own = max(own, -dx / x)
-            dual = max(dual, (dx - w.comp_mass[end] / adversary.dual_mass[end]) / x)
-        for j in range(groups + 1):
-            x, dx = it.chain_mass[j], w.step_chain[j]
-            dual = max(dual, -dx / x)
-            own = max(own, (dx - w.comp_chain[j] / it.chain_slack[j]) / x)
-        for c in range(constraints):
-            x, dx = it.multiplier[c], step[levels + 2 + c]
-            own = max(own, -dx / x)
-            dual = max(dual, (dx - w.comp_multiplier[c] / it.multiplier_slack[c]) / x)
+        own, dual = reach_columns(adversary, w.adversary, step_mass, correct)
+        dual_2, own_2 = reach_columns(predictor, w.predictor, step_mass_p, correct)
+        own, dual = max(own, own_2), max(dual, dual_2)
+        own_2, dual_2 = reach(mass, dual_mass, step_mass, comp_mass)
+        own, dual = max(own, own_2), max(dual, dual_2)
+        dual_2, own_2 = reach(mass_p, dual_mass_p, step_mass_p, comp_mass_p)
+        own, dual = max(own, own_2), max(dual, dual_2)
+        own_2, dual_2 = reach(end, dual_end, step_end, comp_end)
+        own, dual = max(own, own_2), max(dual, dual_2)
+        dual_2, own_2 = reach(it.chain_mass, it.chain_slack, step_chain, comp_chain)
+        own, dual = max(own, own_2), max(dual, dual_2)
+        own_2, dual_2 = reach(it.multiplier, it.multiplier_slack, step_multiplier, w.comp_multiplier)
+        own, dual = max(own, own_2), max(dual, dual_2)
         if not (own < 1e12 and dual < 1e12):
             return False
         fraction = 0.95 if correct else 1.0
         own, dual = min(1.0, fraction / own), min(1.0, fraction / dual)
 
-        after = move_columns(
-            adversary,
-            problem.weight,
-            w.comp_inside,
-            w.comp_outside,
-            w.comp_mass,
-            w.step_inside,
-            step,
-            masses,
-            own,
-            dual,
-            correct,
+        after = move(mass, dual_mass, step_mass, comp_mass, own, dual, correct)
+        after += move(mass_p, dual_mass_p, step_mass_p, comp_mass_p, dual, own, correct)
+        after += move(end, dual_end, step_end, comp_end, own, dual, correct)
+        after += move(it.chain_mass, it.chain_slack, step_chain, comp_chain, dual, own, correct)
+        after += move(
+            it.multiplier, it.multiplier_slack, step_multiplier, w.comp_multiplier, own, dual, correct
         )
-        after += move_columns(
-            predictor,
-            problem.weight,
-            w.comp_inside_p,
-            w.comp_outside_p,
-            w.comp_mass_p,
-            w.step_predictor,
-            step,
-            0,
-            dual,
-            own,
-            correct,
-        )
-        for b in range(2):
-            end = MAX_COLUMNS + b
-            x, z = scalar_step(
-                adversary.mass[end],
-                adversary.dual_mass[end],
-                step[masses + q + b],
-                w.comp_mass[end],
-                own,
-                dual,
-            )
-            after += x * z
-            if correct:
-                adversary.mass[end], adversary.dual_mass[end] = x, z
-        for j in range(groups + 1):
-            x, z = scalar_step(
-                it.chain_mass[j], it.chain_slack[j], w.step_chain[j], w.comp_chain[j], dual, own
-            )
-            after += x * z
-            if correct:
-                it.chain_mass[j], it.chain_slack[j] = x, z
-        for c in range(constraints):
-            x, z = scalar_step(
-                it.multiplier[c],
-                it.multiplier_slack[c],
-                step[levels + 2 + c],
-                w.comp_multiplier[c],
-                own,
-                dual,
-            )
-            after += x * z
-            if correct:
-                it.multiplier[c], it.multiplier_slack[c] = x, z
         if not correct:
+            after += affine_gap(adversary, w.adversary, step_mass, weight, own, dual)
+            after += affine_gap(predictor, w.predictor, step_mass_p, weight, dual, own)
             ratio = after / (mu * pairs)
             target = mu * min(1.0, max(1e-8, ratio**3))
-    prices, prices_p = f, f + 2 * q + 2
-    for b in range(q):
-        adversary.price[b] += dual * step[prices + b]
-    for a in range(f):
-        predictor.price[a] += own * step[prices_p + a]
-    it.level[0] += dual * step[levels]
-    it.level[1] += own * step[levels + 1]
+            continue
+        move_columns(adversary, w.adversary, step_mass, own, dual)
+        move_columns(predictor, w.predictor, step_mass_p, dual, own)
+        prices, prices_p = f, f + 2 * q + 2
+        for b in range(q):
+            adversary.price[b] += dual * step[prices + b]
+        for a in range(f):
+            predictor.price[a] += own * step[prices_p + a]
+        it.level[0] += dual * step[levels]
+        it.level[1] += own * step[levels + 1]
     return True
