@@ -129,7 +129,7 @@ class _Placed:
 @lru_cache(maxsize=64)
 def _tables_on(device: torch.device, metric: Metric, n: int) -> Tensor:
     tables, _ = whole_tables(metric, n)
-    both = np.stack((tables.alpha, tables.beta, tables.alpha_t, tables.beta_t))
+    both = np.concatenate((tables.tables, tables.tables_t))
     return torch.from_numpy(both).to(device)
 
 
