@@ -159,3 +159,25 @@ def test_the_report_is_made_from_the_cells(folder, whole):
     assert "### F1" in text
     assert "### Precision at recall 0.8" in text
     assert (whole / "results-paper-cross-entropy.png").stat().st_size > 5000
+
+
+def test_a_report_can_be_held_to_a_budget(folder, tmp_path):
+    words = [
+        "--datasets=redwine",
+        "--methods=cross-entropy",
+        "--epochs=30",
+        "--l2=0",
+        "--data",
+        folder,
+        "--partial",
+    ]
+    for steps in (20, 60):
+        assert command(*words, "--out", tmp_path, "--steps", steps).exit_code == 0
+    assert command("--report", tmp_path).exit_code == 0
+    assert command("--report", tmp_path, "--steps", 20).exit_code == 0
+    pages = [(tmp_path / name).read_text() for name in ("report.md", "report-20-steps.md")]
+    assert ["| 10 | – | 1 |" in page for page in pages] == [True, False]
+    assert ["| 3 | – | 1 |" in page for page in pages] == [False, True]
+    result = command("--report", tmp_path, "--steps", 5)
+    assert result.exit_code == 2
+    assert "no finished cell with a budget of 5 steps at most" in result.output

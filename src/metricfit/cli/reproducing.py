@@ -47,13 +47,13 @@ def reproduce(
 
     Each finished training is a line of OUT/cells.jsonl. The same command goes on where it was stopped, and
     other commands with the same folder add to it. Then `metricfit reproduce --report OUT` writes
-    OUT/report.md and its plots.
+    OUT/report.md and its plots; with --steps, of the runs with no larger budget.
     """
     from metricfit.cli.terminal import answering
 
     with answering(as_json=False):
         if report is not None:
-            _report(report)
+            _report(report, steps)
             return
         _train(
             datasets,
@@ -131,7 +131,7 @@ def _train(
     typer.echo(f"{len(runs)} cells are in {path}; metricfit reproduce --report {out} makes the tables.")
 
 
-def _report(folder: Path) -> None:
+def _report(folder: Path, steps: int | None) -> None:
     from metricfit.cli.folders import write_whole
     from metricfit.cli.mistakes import UserMistakeError
     from metricfit.experiments.journal import CELLS, read
@@ -143,21 +143,28 @@ def _report(folder: Path) -> None:
         raise UserMistakeError("the plots need matplotlib; run pip install 'metricfit[experiments]'.")
     from metricfit.experiments.plotting import draw_scatter
 
-    cells = list(read(folder / CELLS).values())
+    cells = [
+        cell
+        for cell in read(folder / CELLS).values()
+        if steps is None or (cell["steps"] is not None and cell["steps"] <= steps)
+    ]
     if not cells:
-        raise UserMistakeError(f"there is no finished cell in {folder / CELLS}.")
+        within = "" if steps is None else f" with a budget of {steps} steps at most"
+        raise UserMistakeError(f"there is no finished cell{within} in {folder / CELLS}.")
+    suffix = "" if steps is None else f"-{steps}-steps"
     points = points_of(cells)
     images: dict[str, list[str]] = {}
     for label in labels_in(points):
         table = scores(point for point in points if point.label == label)
         for theirs in ("cross-entropy", "cross-entropy, tuned"):
-            name = f"results-{label}-{theirs}.png".replace(", ", "-").replace(" ", "-")
+            name = f"results-{label}-{theirs}{suffix}.png".replace(", ", "-").replace(" ", "-")
             if draw_scatter(table, "metricfit", theirs, folder / name, title=f"Protocol: {label}"):
                 images.setdefault(label, []).append(name)
     noted = folder / COMMANDS
     commands = noted.read_text(encoding="utf-8").splitlines() if noted.exists() else []
-    write_whole(folder / "report.md", markdown(cells, commands, images))
-    typer.echo(f"{len(cells)} cells: the report is in {folder / 'report.md'}.")
+    page = folder / f"report{suffix}.md"
+    write_whole(page, markdown(cells, commands, images))
+    typer.echo(f"{len(cells)} cells: the report is in {page}.")
 
 
 def _names(text: str, known: Iterable[str], kind: str, default: list[str] | None = None) -> list[str]:
