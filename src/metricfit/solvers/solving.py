@@ -146,7 +146,8 @@ def certified(
     if threads is not None and threads < 1:
         raise ValueError(f"threads must be at least 1, got {threads}")
     each: Sequence[ArrayLike | None] = [None] * len(scores) if labels is None else list(labels)
-    workers = min(threads or os.cpu_count() or 1, len(scores))
+    # Counting the processors takes as long as preparing a small game.
+    workers = 1 if len(scores) == 1 else min(threads or os.cpu_count() or 1, len(scores))
 
     def one(row: ArrayLike, truth: ArrayLike | None) -> tuple[Solution, str]:
         return _solve_game(make_game(metric, row, truth), name, tol, options)

@@ -18,6 +18,9 @@ from .state import (
     INSIDE,
     MAX_COLUMNS,
     OFFSET,
+    POSITIVE,
+    SCORE,
+    WEIGHT,
     Columns,
     Floats,
     Ints,
@@ -73,17 +76,23 @@ def restrict(
     their items, so they are clipped there, and :func:`settle` rounds those items afterwards.
     """
     whole, whole_t = tables.tables, tables.tables_t
-    lengths = np.diff(blocks).astype(np.float64)
-    unit = game.n / lengths.size
+    groups = blocks.size - 1
+    unit = game.n / groups
     clipped = np.minimum(np.maximum(game.scores, -tables.reach), tables.reach)
-    score = clipped[order] if unit == 1.0 else (np.add.reduceat(clipped, blocks[:-1]) / lengths)[order] * unit
-    count = lengths[order] / unit
-    positive = (blocks[:-1] < game.split).astype(np.float64)[order]
+    items = np.empty((3, groups))
+    if groups == game.n:
+        items[WEIGHT] = 1.0
+        items[SCORE] = clipped[order]
+    else:
+        lengths = np.diff(blocks).astype(np.float64)
+        items[WEIGHT] = lengths[order] / unit
+        items[SCORE] = (np.add.reduceat(clipped, blocks[:-1]) / lengths)[order] * unit
+    items[POSITIVE] = (blocks[:-1] < game.split)[order]
     if game.gain.shape[0] == 0:
         # One constraint-free label for all, and nothing to evaluate along the chain.
         limits, chain_gain = np.empty((2, 0, rows.size)), np.empty((0, rows.size))
     else:
-        hits = np.concatenate((np.zeros(1), np.cumsum(positive * count)))
+        hits = np.concatenate((np.zeros(1), np.cumsum(items[POSITIVE] * items[WEIGHT])))
         limits = np.stack((game.gain[:, rows] * unit, game.offset[:, rows]))
         chain_gain = np.ascontiguousarray(limits[GAIN][:, chain] * hits + limits[OFFSET][:, chain])
     if unit != 1.0:
@@ -95,7 +104,7 @@ def restrict(
         whole_t,
         rows / unit,
         columns / unit,
-        np.stack((count, score, positive)),
+        items,
         chain,
         limits,
         chain_gain,
@@ -108,11 +117,11 @@ def settle(game: Game, reach: float, strategy: Strategy) -> Strategy:
     The interior point method leaves such items a hair from certain, and a large score makes much of a
     hair. Sizes that cannot hold the decided items are dropped.
     """
+    if game.scores.max() <= reach and game.scores.min() >= -reach:
+        return strategy
     blocks = strategy.blocks
     low, high = game.scores[blocks[1:] - 1], game.scores[blocks[:-1]]
     taken, left = low > reach, high < -reach
-    if not (taken.any() or left.any()):
-        return strategy
     lengths = np.diff(blocks)
     free = ~(taken | left)
     rest = strategy.sizes - lengths[taken].sum()
