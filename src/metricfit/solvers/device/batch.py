@@ -28,8 +28,8 @@ SOLVED, MISSED, NOT_FINITE = range(3)
 BLOCKS_PER_PROCESSOR = 2
 """At most so many games are played at a time on each multiprocessor; each has a work space."""
 
-# Threads of a block and kilobytes of its shared memory, up to a number of items.
-SHAPES = ((64, 128, 48), (256, 256, 96), (MOST_ITEMS, 512, 160))
+# Threads of a block and kilobytes of its shared memory, up to a number of items, as benchmarks/gpu.py found.
+SHAPES = ((64, 256, 48), (256, 512, 96), (MOST_ITEMS, 512, 160))
 
 
 class _Batch(ctypes.Structure):
@@ -154,7 +154,7 @@ def launch_shape(n: int) -> tuple[int, int]:
     Examples
     --------
     >>> launch_shape(32)
-    (128, 6144)
+    (256, 6144)
     """
     threads, kilobytes = next((t, k) for limit, t, k in SHAPES if n <= limit)
     return threads, 128 * kilobytes
