@@ -82,6 +82,10 @@ def solve(
     return solution
 
 
+THREADED_WORK = 30_000
+"""Sum of squared numbers of items from which a batch of games is worth threads."""
+
+
 def solve_many(
     metric: Metric,
     scores: Sequence[ArrayLike] | NDArray[np.float64],
@@ -103,7 +107,7 @@ def solve_many(
     labels : sequence of array_like, or array of shape (games, n), optional
         One set of labels per game.
     threads : int, optional
-        By default as many as there are processors.
+        By default as many as there are processors, or one if the games are few and small.
 
     Warns
     -----
@@ -146,18 +150,23 @@ def certified(
     if threads is not None and threads < 1:
         raise ValueError(f"threads must be at least 1, got {threads}")
     each: Sequence[ArrayLike | None] = [None] * len(scores) if labels is None else list(labels)
-    # Counting the processors takes as long as preparing a small game.
-    workers = 1 if len(scores) == 1 else min(threads or os.cpu_count() or 1, len(scores))
+    games = [make_game(metric, row, truth) for row, truth in zip(scores, each, strict=True)]
 
-    def one(row: ArrayLike, truth: ArrayLike | None) -> tuple[Solution, str]:
-        return _solve_game(make_game(metric, row, truth), name, tol, options)
+    def some(part: Sequence[Game]) -> list[Solution]:
+        return [_solve_game(game, name, tol, options)[0] for game in part]
 
+    # Counting the processors, too, takes as long as preparing a small game.
+    if threads is None:
+        threads = 1 if sum(game.n**2 for game in games) < THREADED_WORK else os.cpu_count() or 1
+    workers = min(threads, len(games))
     if workers <= 1:
-        results = [one(row, truth) for row, truth in zip(scores, each, strict=True)]
-    else:
-        with ThreadPoolExecutor(workers) as pool:
-            results = list(pool.map(one, scores, each))
-    return [solution for solution, _ in results]
+        return some(games)
+    # Several games to a task, for tasks are handed over under Python's lock; several tasks to a thread, for
+    # some games take far longer than others.
+    size = -(-len(games) // (4 * workers))
+    with ThreadPoolExecutor(workers) as pool:
+        parts = pool.map(some, [games[first : first + size] for first in range(0, len(games), size)])
+        return [solution for part in parts for solution in part]
 
 
 def _checked_request(solver: str, tol: float, options: dict[str, object]) -> tuple[str, float]:
