@@ -26,6 +26,7 @@ def a_cell(
         "steps": steps,
         "scale": scale,
         "epochs_run": 100,
+        "steps_run": 1000,
         "seconds": 3.0,
         "whole": True,
         "rows": {"train": 80, "validation": 20, "test": 40},
@@ -81,8 +82,12 @@ def test_incomplete_grids_are_not_reported():
 
 
 def test_the_largest_budget_counts():
-    cells = [a_cell(steps=100, zero=told(0.9, 0.9)), a_cell(steps=2000, zero=told(0.5, 0.5))]
+    cells = [a_cell(steps=100, zero=told(0.9, 0.9)), a_cell(steps=800, zero=told(0.5, 0.5))]
     assert [point.test for point in points_of(cells)] == [0.5]
+    few = {**a_cell(zero=told(0.7, 0.7)), "epochs": 5}
+    assert [point.test for point in points_of([few, *cells])] == [0.5], (
+        "five epochs, if without a cap on steps"
+    )
 
 
 def test_baselines_stand_beside_every_scale():

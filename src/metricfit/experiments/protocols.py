@@ -82,7 +82,7 @@ RECOMMENDED = Protocol(
     glorot=False,
 )
 
-# For rare positives: a game of 32 that holds one positive at most says little about F2 of a whole table.
+# A control: does it matter that games of 32 hold few positives, where these are rare?
 LARGE_GAMES = replace(RECOMMENDED, name="large-games", batch=256, group_size=None, epochs=200, patience=40)
 
 PROTOCOLS = {protocol.name: protocol for protocol in (PAPER, RECOMMENDED, LARGE_GAMES)}

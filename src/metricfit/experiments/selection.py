@@ -10,6 +10,7 @@ from typing import Any
 
 from metricfit.experiments.judging import Decision
 from metricfit.experiments.losses import METRICS
+from metricfit.experiments.runs import run_of
 from metricfit.sklearn.threshold import Cut
 
 __all__ = ["METHODS", "Method", "Point", "label_of", "points_of"]
@@ -147,5 +148,6 @@ def _rank(cell: dict[str, Any], metric: str, decision: Decision) -> float:
     return Cut(0.0, found["validation"], found["missed"]).rank
 
 
-def _budget(cell: dict[str, Any]) -> tuple[float, float]:
-    return (math.inf if cell["steps"] is None else cell["steps"], cell["epochs"])
+def _budget(cell: dict[str, Any]) -> int:
+    """Return how many epochs the run was allowed."""
+    return run_of(cell).epochs_for(cell["steps_run"] // cell["epochs_run"])
