@@ -113,6 +113,12 @@ def test_scores_are_means_over_seeds():
     assert scores(points_of(cells))["redwine", "f1"]["metricfit"] == pytest.approx(0.3)
 
 
+def test_seeds_that_a_method_lacks_do_not_count():
+    cells = [a_cell(seed=seed, zero=told(0.5, test)) for seed, test in enumerate((0.2, 0.4))]
+    cells.append(a_cell("cross-entropy", seed=1, zero=told(0.5, 0.3)))
+    assert scores(points_of(cells))["redwine", "f1"] == {"metricfit": 0.4, "cross-entropy": 0.3}
+
+
 def test_ranks_skip_cases_that_a_method_lacks():
     table = {("x", "f1"): {"a": 0.5, "b": 0.4}, ("y", "f1"): {"a": 0.9}}
     assert mean_ranks(table, ["a", "b"], ["f1"]) == {"a": 1.0, "b": 2.0}

@@ -47,14 +47,22 @@ class Comparison:
 
 
 def scores(points: Iterable[Point]) -> dict[tuple[str, str], dict[str, float]]:
-    """Return the mean test score over seeds, by data set and metric, and then by method."""
-    found: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    """Return the mean test score by data set and metric, and then by method.
+
+    The mean is over the seeds that all methods of the case have, so that differences are paired.
+    """
+    found: dict[tuple[str, str], dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
     for point in points:
-        found[point.dataset, point.metric][point.method].append(point.test)
-    return {
-        case: {method: statistics.fmean(values) for method, values in methods.items()}
-        for case, methods in found.items()
-    }
+        found[point.dataset, point.metric][point.method][point.seed] = point.test
+    table = {}
+    for case, methods in found.items():
+        common = set.intersection(*(set(seeds) for seeds in methods.values()))
+        table[case] = {
+            method: statistics.fmean(seeds[seed] for seed in sorted(common))
+            for method, seeds in methods.items()
+            if common
+        }
+    return table
 
 
 def compare(table: Scores, ours: str, theirs: str, metrics: Sequence[str], tie: float = TIE) -> Comparison:
