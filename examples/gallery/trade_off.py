@@ -84,7 +84,5 @@ plt.show()
 
 # %%
 # At 0 the model finds nearly all of the positives, whatever was asked for: the promise is kept, and more
-# precision could have been had where less recall would do. With the tuned cut the recall follows the
-# constraint, and on these data cross-entropy with the same cut is as good. The constraint is worth training
-# for where the cut at 0 is all there is: no rows to spare for tuning, or no way to move the threshold of a
-# system in use.
+# precision could have been had where less recall would do. With the tuned cut recall follows the constraint,
+# and on these data cross-entropy with the same cut is as good.
