@@ -20,16 +20,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .cleaning import copy_strategy, pool, tidy
 from .elimination import factorise
 from .growth import (
     add_adversary,
     add_predictor,
-    copy_strategy,
     drop_columns,
-    pool,
     restore,
     split_adversary,
-    tidy,
 )
 from .newton import evaluate
 from .pricing import chain_value, largest, most_promising, price_adversary, price_predictor

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .elimination import lu_solve
+from .border import lu_solve
 from .state import (
     ALPHA,
     BETA,

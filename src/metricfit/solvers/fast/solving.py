@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+import time
 from dataclasses import replace
 from functools import cache
-from threading import Lock, Timer
+from threading import Event, Lock, Thread
 
 import numpy as np
 
@@ -78,14 +79,24 @@ def _ready() -> None:
 
 
 def _compile() -> None:
-    message = "compiling the solver, about half a minute; this happens once per installation"
-    notice = Timer(NOTICE_SECONDS, logging.getLogger("metricfit").warning, [message])
-    notice.daemon = True
+    finished = Event()
+    notice = Thread(target=_announce, args=(finished, time.process_time()), daemon=True)
     notice.start()
     try:
         _solve_items(make_game(accuracy, [0.1, -0.1]), 1e-3, 50)
     finally:
-        notice.cancel()
+        finished.set()
+        notice.join()
+
+
+def _announce(finished: Event, began: float) -> None:
+    """Say what is being waited for after a while of work; on a busy machine, loading takes a while of time."""
+    while not finished.wait(0.1):
+        if time.process_time() - began > NOTICE_SECONDS:
+            logging.getLogger("metricfit").warning(
+                "compiling the solver, about half a minute; this happens once per installation"
+            )
+            return
 
 
 def _solve_items(game: Game, tol: float, max_iter: int) -> Answer:
