@@ -90,7 +90,7 @@ def _compile() -> None:
 
 
 def _announce(finished: Event, began: float) -> None:
-    """Say what is being waited for after a while of work; on a busy machine, loading takes a while of time."""
+    """Say what is being waited for after a while of work: on a busy machine, loading takes long as well."""
     while not finished.wait(0.1):
         if time.process_time() - began > NOTICE_SECONDS:
             logging.getLogger("metricfit").warning(
