@@ -33,7 +33,7 @@ test-slow: $(STAMP) ## run the tests that take longer
 	@$(BIN)/python -m pytest -q -n $(WORKERS) -m slow
 
 docs: $(STAMP) ## build the site into docs/_build/html; warnings and broken links are errors
-	@OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -b html -W --keep-going -q docs docs/_build/html
+	@OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -b html -a -W --keep-going -q docs docs/_build/html
 	@$(BIN)/python docs/links.py docs/_build/html
 
 lint: $(STAMP) ## check style
