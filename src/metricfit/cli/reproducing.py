@@ -31,7 +31,9 @@ def reproduce(
         typer.Option(min=1, help="About so many at most, by fewer epochs on large sets."),
     ] = None,
     l2: Annotated[str | None, typer.Option(help="Penalties to try. [default: the protocol's]")] = None,
-    scale: Annotated[float | None, typer.Option(help="Of our loss. [default: the protocol's]")] = None,
+    scale: Annotated[
+        float | None, typer.Option(min=1e-6, help="Of our loss. [default: the protocol's]")
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
     data: Annotated[
         Path | None,
