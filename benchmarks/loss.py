@@ -4,6 +4,7 @@
     python benchmarks/loss.py settled --data <folder of npz files>
     python benchmarks/loss.py groups --data <folder of npz files>
     python benchmarks/loss.py epoch  --data <folder of npz files>
+    python benchmarks/loss.py share  --data <folder of npz files>
 
 Each data set is an ``.npz`` file with features ``X`` and classes ``y``. Set OMP_NUM_THREADS=1: the networks
 are too small for threads. Results go to ``benchmarks/results``; ``benchmarks/loss.py show`` prints them.
@@ -186,13 +187,47 @@ def study_groups(folder: Path, seeds: int) -> list[dict[str, Any]]:
     return rows
 
 
-def study_epoch(folder: Path, repeats: int) -> list[dict[str, Any]]:
-    """Time epochs of whitewine for F2, batch 25, Adam; the losses take turns, so that all see one load."""
+def whitewine(folder: Path) -> tuple[Tensor, Tensor]:
+    """Standardised features and labels of the authors' training part."""
     with np.load(folder / "whitewine.npz", allow_pickle=False) as file:
         chosen = file["train_idx"]
         features = file["X"][chosen].astype(np.float32)
         labels = torch.from_numpy((file["y"][chosen] >= 7).astype(np.float32))
-    features = torch.from_numpy((features - features.mean(axis=0)) / features.std(axis=0))
+    return torch.from_numpy((features - features.mean(axis=0)) / features.std(axis=0)), labels
+
+
+def study_share(folder: Path, repeats: int) -> list[dict[str, Any]]:
+    """Time steps of whitewine for F2 with Adam, and what the solver takes of them, by batch size."""
+    features, labels = whitewine(folder)
+    rows = []
+    for batch, group_size in itertools.product((25, 128, 512), ("auto", None)):
+        loss, bce = mf.MetricLoss(mf.f2, group_size=group_size), nn.BCEWithLogitsLoss()
+        model, rival = network(features.shape[1], 0), network(features.shape[1], 0)
+        steps = torch.optim.Adam(model.parameters(), lr=1e-3)
+        rival_steps = torch.optim.Adam(rival.parameters(), lr=1e-3)
+        seen: dict[str, list[float]] = defaultdict(list)
+        for chosen in itertools.islice(batches(len(labels), batch, 0), repeats * 2500 // batch):
+            for name, net, optimizer, objective in (
+                ("bce", rival, rival_steps, bce),
+                ("step", model, steps, loss),
+            ):
+                started = time.perf_counter()
+                optimizer.zero_grad()
+                objective(net(features[chosen]), labels[chosen]).backward()
+                optimizer.step()
+                seen[name].append(time.perf_counter() - started)
+            seen["solver"].append(loss.last_solution.seconds)
+        taken = {name: 1e3 * statistics.median(times) for name, times in seen.items()}
+        share = taken["solver"] / taken["step"]
+        told = {f"{name}_ms": value for name, value in taken.items()}
+        rows.append({"batch": batch, "group_size": group_size, **told, "share": share})
+        print(rows[-1], flush=True)
+    return rows
+
+
+def study_epoch(folder: Path, repeats: int) -> list[dict[str, Any]]:
+    """Time epochs of whitewine for F2, batch 25, Adam; the losses take turns, so that all see one load."""
+    features, labels = whitewine(folder)
     data = torch.utils.data.TensorDataset(features, labels)
     contenders = {
         "bce": nn.BCEWithLogitsLoss(),
@@ -250,6 +285,7 @@ STUDIES = {
     "settled": (study_settled, 2),
     "groups": (study_groups, 2),
     "epoch": (study_epoch, 9),
+    "share": (study_share, 4),
 }
 
 
@@ -278,6 +314,9 @@ def show() -> None:
             print(f"batch {batch}, groups of {size}: {reached:.3f}, {1e3 * seconds:.0f} ms per step")
     for row in json.loads((RESULTS / "loss_epoch.json").read_text())["rows"]:
         print(f"{row['loss']}: {row['epoch_seconds']:.3f} s, {row['to_bce']:.2f} times bce")
+    for row in json.loads((RESULTS / "loss_share.json").read_text())["rows"]:
+        size, spent = row["group_size"], [round(row[name], 2) for name in ("bce_ms", "step_ms", "solver_ms")]
+        print(f"batch {row['batch']}, groups {size}: bce, step, solver {spent} ms, share {row['share']:.2f}")
 
 
 def _means(rows: list[dict[str, Any]], by: str, what: str) -> dict[Any, float]:

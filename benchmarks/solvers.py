@@ -3,6 +3,7 @@
     python benchmarks/solvers.py
     python benchmarks/solvers.py --solvers fast ap-perf --metrics f1 mcc --sizes 25 100 --repeats 40
     python benchmarks/solvers.py --constrained
+    python benchmarks/solvers.py --metrics f1 --plot earlier.json another.json
 
 Everything runs on one thread. Prints a table, and writes the numbers as JSON and a plot of time against n.
 `ap-perf` is the package of that name (ADMM, 100 iterations); it certifies nothing, so its column of gaps
@@ -295,6 +296,17 @@ def plot(cells: list[Cell], path: Path) -> None:
     figure.savefig(path, dpi=150)
 
 
+def kept_cells(files: list[Path], metrics: list[str]) -> list[Cell]:
+    """Read the cells of these metrics back from what earlier runs wrote."""
+    rows = [row for file in files for row in json.loads(file.read_text())["cells"]]
+    cells = [
+        Cell(**{key: value for key, value in row.items() if key != "ratio_to_ap_perf"})
+        for row in rows
+        if row["metric"] in metrics
+    ]
+    return sorted(cells, key=lambda cell: cell.n)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -308,9 +320,15 @@ def main() -> None:
     parser.add_argument("--budget", type=float, default=20.0, help="seconds for each cell of the table")
     parser.add_argument("--constrained", action="store_true", help=f"precision at recall {RECALL} instead")
     parser.add_argument("--out", type=Path, default=Path("benchmark-solvers"), help="files without suffix")
+    parser.add_argument("--plot", nargs="+", type=Path, help="draw these results again, and measure nothing")
     arguments = parser.parse_args()
 
     console = Console(width=None if sys.stdout.isatty() else 130)
+    if arguments.plot:
+        picture = arguments.out.with_suffix(".png")
+        plot(kept_cells(arguments.plot, arguments.metrics), picture)
+        console.print(f"wrote {picture}")
+        return
     # Missed tolerances are counted in the table; the public implementation warns about its own business.
     warnings.simplefilter("ignore")
     with threadpool_limits(limits=1):

@@ -121,7 +121,7 @@ def test_a_set_that_cannot_be_had_is_reported_and_skipped(folder, tmp_path):
         (["--protocol", "papers"], "Did you mean paper?"),
         (["--datasets", "redwine", "--l2", "-1"], "--l2 takes numbers that are not negative"),
         (["--datasets", "dutch"], "there is nothing to run"),
-        (["--report", "nowhere"], "there is no finished cell"),
+        (["--out", "nowhere", "--report"], "there is no finished cell"),
     ],
 )
 def test_mistakes_are_sentences(words, sentence, tmp_path):
@@ -150,7 +150,7 @@ def test_the_process_keeps_its_threads(folder, tmp_path):
 
 
 def test_the_report_is_made_from_the_cells(folder, whole):
-    result = command("--report", whole)
+    result = command("--out", whole, "--report")
     assert result.exit_code == 0, result.output
     text = (whole / "report.md").read_text()
     assert "## Protocol: paper" in text
@@ -173,11 +173,11 @@ def test_a_report_can_be_held_to_a_budget(folder, tmp_path):
     ]
     for steps in (20, 60):
         assert command(*words, "--out", tmp_path, "--steps", steps).exit_code == 0
-    assert command("--report", tmp_path).exit_code == 0
-    assert command("--report", tmp_path, "--steps", 20).exit_code == 0
+    assert command("--out", tmp_path, "--report").exit_code == 0
+    assert command("--out", tmp_path, "--report", "--steps", 20).exit_code == 0
     pages = [(tmp_path / name).read_text() for name in ("report.md", "report-20-steps.md")]
     assert ["| 10 | – | 1 |" in page for page in pages] == [True, False]
     assert ["| 3 | – | 1 |" in page for page in pages] == [False, True]
-    result = command("--report", tmp_path, "--steps", 5)
+    result = command("--out", tmp_path, "--report", "--steps", 5)
     assert result.exit_code == 2
     assert "no finished cell with a budget of 5 steps at most" in result.output

@@ -42,20 +42,20 @@ def reproduce(
     partial: Annotated[bool, typer.Option("--partial", help="Use files that lack rows, too.")] = False,
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the results.")] = DEFAULT_OUT,
     report: Annotated[
-        Path | None, typer.Option(help="Train nothing: write the tables and plots of this folder.")
-    ] = None,
+        bool, typer.Option("--report", help="Train nothing: write the tables and plots of that folder.")
+    ] = False,
 ) -> None:
     """Run the experiments of the paper, or report on those that are finished.
 
     Each finished training is a line of OUT/cells.jsonl. The same command goes on where it was stopped, and
-    other commands with the same folder add to it. Then `metricfit reproduce --report OUT` writes
-    OUT/report.md and its plots; with --steps, of the runs with no larger budget.
+    other commands with the same folder add to it. Then `metricfit reproduce --out OUT --report`
+    writes OUT/report.md and its plots; with --steps, of the runs with no larger budget.
     """
     from metricfit.cli.terminal import answering
 
     with answering(as_json=False):
-        if report is not None:
-            _report(report, steps)
+        if report:
+            _report(out, steps)
             return
         _train(
             datasets,
@@ -130,7 +130,7 @@ def _train(
             sweep(runs, path, folder=data, partial=partial, jobs=jobs, done=screen.done)
     except OSError as error:
         raise UserMistakeError(f"{out} cannot be written: {error.strerror}.") from None
-    typer.echo(f"{len(runs)} cells are in {path}; metricfit reproduce --report {out} makes the tables.")
+    typer.echo(f"{len(runs)} cells are in {path}; metricfit reproduce --out {out} --report makes the tables.")
 
 
 def _report(folder: Path, steps: int | None) -> None:
