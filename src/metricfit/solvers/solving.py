@@ -82,7 +82,7 @@ def solve(
     return solution
 
 
-THREADED_WORK = 30_000
+THREADED_WORK = 6_000
 """Sum of squared numbers of items from which a batch of games is worth threads."""
 
 
