@@ -46,7 +46,7 @@ from metricfit.solvers import ConvergenceWarning, Solution, solve, solve_many, s
 
 if TYPE_CHECKING:
     from metricfit import functional
-    from metricfit.loss import MetricLoss
+    from metricfit.loss import MetricLoss, SkippedGameWarning
 
 __version__ = "0.1.0"
 
@@ -58,6 +58,7 @@ __all__ = [
     "Metric",
     "MetricFamily",
     "MetricLoss",
+    "SkippedGameWarning",
     "Solution",
     "UnsupportedMetricError",
     "accuracy",
@@ -91,8 +92,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     # PyTorch takes longer to import than everything else together, and scoring or solving does without it.
-    if name == "MetricLoss":
-        return import_module("metricfit.loss").MetricLoss
+    if name in ("MetricLoss", "SkippedGameWarning"):
+        return getattr(import_module("metricfit.loss"), name)
     if name == "functional":
         return import_module("metricfit.functional")
     raise AttributeError(f"module 'metricfit' has no attribute {name!r}")

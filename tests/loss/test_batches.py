@@ -7,7 +7,6 @@ import torch
 
 import metricfit as mf
 from batches import a_batch, gradient
-from metricfit.loss.operator import SkippedGameWarning
 
 NAN = float("nan")
 
@@ -146,7 +145,7 @@ def test_an_infeasible_game_is_skipped_on_request():
     logits, targets = a_batch(6, 2, seed=13)
     targets[:, 1] = 0
     loss = mf.MetricLoss(TOO_MUCH, solver="exact-lp", infeasible="skip")
-    with pytest.warns(SkippedGameWarning, match="left out"):
+    with pytest.warns(mf.SkippedGameWarning, match="left out"):
         value = loss(logits, targets)
     # A second warning would be an error.
     assert loss(logits, targets) == value

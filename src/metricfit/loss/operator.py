@@ -27,7 +27,20 @@ __all__ = ["MetricLossFunction", "SkippedGameWarning", "apply_metric_loss", "met
 
 
 class SkippedGameWarning(UserWarning):
-    """A game was left out, because its constraints cannot be met on its labels."""
+    """A game was left out, because its constraints cannot be met on its labels.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import metricfit as mf
+    >>> careful = mf.specificity.subject_to(mf.recall >= 0.9, mf.precision <= 0.1)
+    >>> loss = mf.MetricLoss(careful, infeasible="skip")
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     value = loss(torch.tensor([0.5, -0.5]), torch.tensor([1, 1]))
+    >>> caught[0].category is mf.SkippedGameWarning, value.item()
+    (True, 0.0)
+    """
 
 
 def play_batch(logits: Tensor, targets: Tensor, settings: str, recorder: int) -> tuple[Tensor, Tensor]:
