@@ -31,6 +31,15 @@ def test_table_equals_the_definition_for_every_pair_of_label_vectors(name, n):
         assert close(alpha[k, l] * tp + beta[k, l], expected), (tp, k, l)
 
 
+def test_a_formula_with_many_roots_is_not_factored_for_hours():
+    # Expanded, its numerator is a polynomial in ten variables, counting the roots.
+    text = "(5*fp*pp/an + 2*tn*pn/an**2 + 17*tn*an/all + all/sqrt(pn*ap)) / (1.5*ap + 2/7*an)"
+    alpha, beta = mf.get_metric(text).table(5)
+    # k = 2, l = 3, tp = 1: fp = 1, tn = 1.
+    expected = (5 * 2 / 2 + 2 * 3 / 4 + 17 * 2 / 5 + 5 / 9**0.5) / (1.5 * 3 + 2 / 7 * 2)
+    assert close(alpha[2, 3] * 1 + beta[2, 3], expected)
+
+
 @given(supported_formulas())
 def test_table_equals_any_supported_formula_for_every_pair_of_label_vectors(formula):
     try:

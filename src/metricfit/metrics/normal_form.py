@@ -231,7 +231,13 @@ def _canonical(expression: sp.Expr) -> sp.Expr:
 def _factored(polynomial: sp.Expr) -> sp.Expr:
     functions = [part for part in polynomial.atoms(sp.Pow, sp.exp, sp.log) if _is_function(part)]
     hidden = {part: sp.Dummy(positive=True) for part in functions}
-    return sp.factor(polynomial.xreplace(hidden)).xreplace({dummy: part for part, dummy in hidden.items()})
+    if not hidden:
+        return sp.factor(polynomial)
+    # What stands before each product of roots and the like is factored on its own. One polynomial in all of
+    # them may have ten variables, and factoring it can take hours.
+    terms = sp.Poly(polynomial.xreplace(hidden), *hidden.values()).terms()
+    products = (sp.Mul(*map(sp.Pow, functions, powers)) * sp.factor(rest) for powers, rest in terms)
+    return sp.Add(*products)
 
 
 def _settled(expression: sp.Expr) -> sp.Expr:
