@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow docs lint format types lock clean clean-kernels
+.PHONY: help demo test test-slow explore docs lint format types lock clean clean-kernels
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -35,6 +35,9 @@ test-slow: $(STAMP) ## run the tests that take longer
 docs: $(STAMP) ## build the site into docs/_build/html; warnings and broken links are errors
 	@OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -b html -a -W --keep-going -q docs docs/_build/html
 	@$(BIN)/python docs/links.py docs/_build/html
+
+explore: $(STAMP) ## run the tests of drawn examples on new ones, and more of them
+	@$(BIN)/python -m pytest -q -n $(WORKERS) -m "hypothesis and not slow" --hypothesis-profile=explore
 
 lint: $(STAMP) ## check style
 	@$(BIN)/ruff check --no-cache .
