@@ -296,13 +296,13 @@ def plot(cells: list[Cell], path: Path) -> None:
     figure.savefig(path, dpi=150)
 
 
-def kept_cells(files: list[Path], metrics: list[str]) -> list[Cell]:
-    """Read the cells of these metrics back from what earlier runs wrote."""
+def kept_cells(files: list[Path], metrics: list[str] | None) -> list[Cell]:
+    """Read the cells of these metrics, or of all, back from what earlier runs wrote."""
     rows = [row for file in files for row in json.loads(file.read_text())["cells"]]
     cells = [
         Cell(**{key: value for key, value in row.items() if key != "ratio_to_ap_perf"})
         for row in rows
-        if row["metric"] in metrics
+        if metrics is None or row["metric"] in metrics
     ]
     return sorted(cells, key=lambda cell: cell.n)
 
@@ -326,7 +326,7 @@ def main() -> None:
     console = Console(width=None if sys.stdout.isatty() else 130)
     if arguments.plot:
         picture = arguments.out.with_suffix(".png")
-        plot(kept_cells(arguments.plot, arguments.metrics), picture)
+        plot(kept_cells(arguments.plot, None if arguments.metrics is METRICS else arguments.metrics), picture)
         console.print(f"wrote {picture}")
         return
     # Missed tolerances are counted in the table; the public implementation warns about its own business.
