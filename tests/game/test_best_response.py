@@ -105,7 +105,7 @@ def test_large_games_are_bounded_as_small_ones_are(metric, scale, monkeypatch):
 def test_sorting_from_any_order_sorts(keys, seed):
     values = np.array(keys, dtype=np.float64)
     order = np.random.default_rng(seed).permutation(values.size)
-    best_response._sort_ascending(values, order)
+    best_response.sort_ascending(values, order)
     np.testing.assert_array_equal(values[order], np.sort(values))
     np.testing.assert_array_equal(np.sort(order), np.arange(values.size))
 

@@ -1,10 +1,10 @@
 """The game between predictor and adversary: what a solver solves, and the referee of its answer."""
 
 from metricfit.game.best_response import adversary_values, bounds, predictor_values
-from metricfit.game.definition import TABLE_LIMIT, Game, make_game
+from metricfit.game.definition import TABLE_LIMIT, Game, checked_input, make_game
 from metricfit.game.errors import InfeasibleConstraintsError
 from metricfit.game.feasibility import constraint_slacks, make_feasible, most_slack
-from metricfit.game.strategy import Strategy, average_ties, clean, mix
+from metricfit.game.strategy import Strategy, average_ties, clean, inclusion_in_order, mix
 
 __all__ = [
     "TABLE_LIMIT",
@@ -14,8 +14,10 @@ __all__ = [
     "adversary_values",
     "average_ties",
     "bounds",
+    "checked_input",
     "clean",
     "constraint_slacks",
+    "inclusion_in_order",
     "make_feasible",
     "make_game",
     "mix",

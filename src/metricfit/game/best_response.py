@@ -16,7 +16,14 @@ from metricfit.game.feasibility import SLACK_TOLERANCE, constraint_slacks
 from metricfit.game.large_game import bottom_bounds
 from metricfit.game.strategy import Strategy
 
-__all__ = ["adversary_values", "bounds", "predictor_values"]
+__all__ = [
+    "adversary_values",
+    "bounds",
+    "predictor_values",
+    "small_adversary_values",
+    "small_predictor_values",
+    "sort_ascending",
+]
 
 # Cells of a table, and of item values, that are held at a time above TABLE_LIMIT.
 CHUNK_CELLS = 1 << 21
@@ -56,25 +63,33 @@ def predictor_values(
     array([0. , 0.5, 1. ])
     """
     n = game.n
+    if _is_small(n, adversary):
+        return small_predictor_values(
+            *game.metric.table(n),
+            game.scores,
+            game.split,
+            adversary.sizes,
+            adversary.weights,
+            adversary.marginals,
+            adversary.blocks,
+            multipliers,
+            game.gain,
+            game.offset,
+        )
     values = np.empty(n + 1)
     paid = _expected_score(game.scores, adversary.marginals, adversary.blocks)
     step = _chunk(n, adversary)
     for start in range(0, n + 1, step):
-        stop = min(start + step, n + 1)
-        if _is_small(n, adversary):
-            item_values, constant = _worth(game, adversary, False)
-        else:
-            alpha, beta = game.payoff_columns(adversary.sizes, start, stop)
-            item_values, constant = alpha @ adversary.marginals, beta @ adversary.weights
+        alpha, beta = game.payoff_columns(adversary.sizes, start, min(start + step, n + 1))
         _top_sums(
-            item_values,
+            alpha @ adversary.marginals,
             adversary.blocks,
             game.split,
             start,
             multipliers,
             game.gain,
             game.offset,
-            constant,
+            beta @ adversary.weights,
             paid,
             values,
         )
@@ -102,16 +117,21 @@ def adversary_values(game: Game, predictor: Strategy) -> NDArray[np.float64]:
     array([0.5, 0.5, 0.5])
     """
     n = game.n
+    if _is_small(n, predictor):
+        return small_adversary_values(
+            *game.metric.table(n),
+            game.scores,
+            predictor.sizes,
+            predictor.weights,
+            predictor.marginals,
+            predictor.blocks,
+        )
     values = np.empty(n + 1)
     step = _chunk(n, predictor)
     running = np.concatenate((np.zeros(1), np.cumsum(game.scores))) if n > TABLE_LIMIT else values
     for start in range(0, n + 1, step):
-        stop = min(start + step, n + 1)
-        if _is_small(n, predictor):
-            item_values, constant = _worth(game, predictor, True)
-        else:
-            alpha, beta = game.payoff_rows(predictor.sizes, start, stop)
-            item_values, constant = alpha.T @ predictor.marginals, predictor.weights @ beta
+        alpha, beta = game.payoff_rows(predictor.sizes, start, min(start + step, n + 1))
+        item_values, constant = alpha.T @ predictor.marginals, predictor.weights @ beta
         if n <= TABLE_LIMIT:
             _bottom_sums(item_values, predictor.blocks, game.scores, start, constant, values)
         else:
@@ -165,11 +185,43 @@ def _is_small(n: int, strategy: Strategy) -> bool:
     return n <= TABLE_LIMIT and n * strategy.marginals.size < SMALL_PRODUCT
 
 
-def _worth(
-    game: Game, strategy: Strategy, transposed: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    alpha, beta = game.metric.table(game.n)
-    return _expected(alpha, beta, strategy.sizes, strategy.weights, strategy.marginals, transposed)
+@kernel
+def small_predictor_values(
+    alpha: NDArray[np.float64],
+    beta: NDArray[np.float64],
+    scores: NDArray[np.float64],
+    split: int,
+    sizes: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    marginals: NDArray[np.float64],
+    blocks: NDArray[np.int64],
+    multipliers: NDArray[np.float64],
+    gain: NDArray[np.float64],
+    offset: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Do what :func:`predictor_values` does where the metric's whole table is there, with plain arrays."""
+    values = np.empty(scores.size + 1)
+    item_values, constant = _expected(alpha, beta, sizes, weights, marginals, False)
+    paid = _expected_score(scores, marginals, blocks)
+    _top_sums(item_values, blocks, split, 0, multipliers, gain, offset, constant, paid, values)
+    return values
+
+
+@kernel
+def small_adversary_values(
+    alpha: NDArray[np.float64],
+    beta: NDArray[np.float64],
+    scores: NDArray[np.float64],
+    sizes: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    marginals: NDArray[np.float64],
+    blocks: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Do what :func:`adversary_values` does where the metric's whole table is there, with plain arrays."""
+    values = np.empty(scores.size + 1)
+    item_values, constant = _expected(alpha, beta, sizes, weights, marginals, True)
+    _bottom_sums(item_values, blocks, scores, 0, constant, values)
+    return values
 
 
 @kernel
@@ -213,7 +265,7 @@ def _expected_score(
 
 
 @kernel
-def _sort_ascending(keys: NDArray[np.float64], order: NDArray[np.int64]) -> None:
+def sort_ascending(keys: NDArray[np.float64], order: NDArray[np.int64]) -> None:
     """Sort `order` by key in place; in linear time if it is sorted but for a few neighbours.
 
     That is how one size leaves it to the next. Otherwise coarser passes come first (Shell's sort).
@@ -266,7 +318,7 @@ def _top_sums(
             if blocks[b] < split:
                 value += shift
             keys[b] = -value
-        _sort_ascending(keys, order)
+        sort_ascending(keys, order)
         left = k
         total = 0.0
         for position in range(width):
@@ -296,7 +348,7 @@ def _bottom_sums(
         for b in range(width):
             for i in range(blocks[b], blocks[b + 1]):
                 keys[i] = item_values[row, b] - scores[i]
-        _sort_ascending(keys, order)
+        sort_ascending(keys, order)
         total = 0.0
         for position in range(start + row):
             total += keys[order[position]]

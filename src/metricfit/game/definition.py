@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from metricfit.game.feasibility import constraint_rows
 from metricfit.metrics import Metric
 
-__all__ = ["TABLE_LIMIT", "Game", "make_game"]
+__all__ = ["TABLE_LIMIT", "Game", "checked_input", "make_game"]
 
 TABLE_LIMIT = 2000
 """Up to this many items the whole table of the metric is kept; above, parts of it as needed."""
@@ -104,25 +104,34 @@ def make_game(metric: Metric, scores: ArrayLike, labels: ArrayLike | None = None
     >>> game.scores, game.order
     (array([ 0.7,  0.1, -0.2]), array([1, 0, 2]))
     """
+    values, positive = checked_input(metric, scores, labels)
+    n = values.size
+    if not metric.constraints:
+        order = np.argsort(-values, kind="stable")
+        empty = np.zeros((0, n + 1))
+        return Game(metric, values[order], n, empty, empty, order)
+    order = np.lexsort((-values, ~positive))
+    split = int(np.count_nonzero(positive))
+    gain, offset = constraint_rows(metric.constraints, n, split)
+    return Game(metric, values[order], split, gain.copy(), offset.copy(), order)
+
+
+def checked_input(
+    metric: Metric, scores: ArrayLike, labels: ArrayLike | None
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return scores and labels as arrays, no labels as false ones, or complain as `make_game` does."""
     if not isinstance(metric, Metric):
         raise TypeError(
             f"metric must be a metricfit Metric, got {metric!r}; look it up with metricfit.get_metric"
         )
     values = _checked_scores(scores)
-    n = values.size
-    positive = None if labels is None else _checked_labels(labels, n)
-    if not metric.constraints:
-        order = np.argsort(-values, kind="stable")
-        empty = np.zeros((0, n + 1))
-        return Game(metric, values[order], n, empty, empty, order)
-    if positive is None:
+    if labels is not None:
+        return values, _checked_labels(labels, values.size)
+    if metric.constraints:
         raise ValueError(
             f"the constraints of {metric.name} are about the true labels: pass labels, one 0 or 1 per score"
         )
-    order = np.lexsort((-values, ~positive))
-    split = int(np.count_nonzero(positive))
-    gain, offset = constraint_rows(metric.constraints, n, split)
-    return Game(metric, values[order], split, gain.copy(), offset.copy(), order)
+    return values, np.zeros(values.size, np.bool_)
 
 
 def _checked_scores(scores: ArrayLike) -> NDArray[np.float64]:
@@ -131,7 +140,8 @@ def _checked_scores(scores: ArrayLike) -> NDArray[np.float64]:
         # Complex numbers, dates and text would be converted without a word.
         if given.dtype.kind not in "biufO":
             raise TypeError(f"they are of type {given.dtype}")
-        values = np.asarray(given, dtype=np.float64)
+        # A copy, since kernels are compiled anew for arrays with strides and for those that are read-only.
+        values = np.array(given, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise ValueError(f"scores must be real numbers, one per item: {error}") from error
     if values.ndim != 1:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from metricfit.game.compiled import kernel
 
-__all__ = ["Strategy", "average_ties", "clean", "mix"]
+__all__ = ["Strategy", "average_ties", "clean", "clean_in_place", "inclusion_in_order", "mix", "tie_averages"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ def clean(strategy: Strategy) -> Strategy:
     """
     weights = strategy.weights.copy()
     marginals = strategy.marginals.copy()
-    if not _clean(strategy.sizes, weights, marginals, strategy.blocks):
+    if not clean_in_place(strategy.sizes, weights, marginals, strategy.blocks):
         raise ArithmeticError("the strategy holds a value that is not finite, or no positive weight")
     return Strategy(strategy.sizes, weights, marginals, strategy.blocks)
 
@@ -104,12 +104,8 @@ def average_ties(scores: NDArray[np.float64], split: int, strategy: Strategy) ->
     >>> average_ties(np.array([0.3, 0.3]), 2, one).inclusion
     array([0.5, 0.5])
     """
-    blocks = strategy.blocks
-    if not _cuts_a_tie(scores, split, blocks):
-        return strategy
-    merged = _tie_blocks(scores, split, blocks)
-    marginals = _averaged(strategy.marginals, blocks, merged)
-    return Strategy(strategy.sizes, strategy.weights, marginals, merged)
+    marginals, blocks = tie_averages(scores, split, strategy.marginals, strategy.blocks)
+    return Strategy(strategy.sizes, strategy.weights, marginals, blocks)
 
 
 def mix(strategy: Strategy, other: Strategy, share: float) -> Strategy:
@@ -140,12 +136,13 @@ def mix(strategy: Strategy, other: Strategy, share: float) -> Strategy:
 
 
 @kernel
-def _clean(
+def clean_in_place(
     sizes: NDArray[np.int64],
     weights: NDArray[np.float64],
     marginals: NDArray[np.float64],
     blocks: NDArray[np.int64],
 ) -> bool:
+    """Overwrite weights and marginals with those of :func:`clean`; return whether that was possible."""
     count, width = marginals.shape
     items = blocks[width]
     total = 0.0
@@ -178,6 +175,17 @@ def _clean(
             for b in range(width):
                 marginals[j, b] = weight - (weight - marginals[j, b]) * factor
     return True
+
+
+@kernel
+def tie_averages(
+    scores: NDArray[np.float64], split: int, marginals: NDArray[np.float64], blocks: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the marginals and blocks of :func:`average_ties`; those given, if no tie is cut."""
+    if not _cuts_a_tie(scores, split, blocks):
+        return marginals, blocks
+    merged = _tie_blocks(scores, split, blocks)
+    return _averaged(marginals, blocks, merged), merged
 
 
 @kernel
@@ -230,3 +238,19 @@ def _averaged(
                 result[j, new] += share * marginals[j, b]
             b += 1
     return result
+
+
+@kernel
+def inclusion_in_order(
+    marginals: NDArray[np.float64],
+    blocks: NDArray[np.int64],
+    order: NDArray[np.int64],
+    result: NDArray[np.float64],
+) -> None:
+    """Write the probability of each item to be in the set to `result`, in the user's order."""
+    for b in range(marginals.shape[1]):
+        included = 0.0
+        for j in range(marginals.shape[0]):
+            included += marginals[j, b]
+        for i in range(blocks[b], blocks[b + 1]):
+            result[order[i]] = included

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -14,11 +13,13 @@ from numpy.typing import NDArray
 from metricfit.game import InfeasibleConstraintsError
 from metricfit.game.feasibility import constraint_rows
 from metricfit.loss.ceiling import ceiling, score_limit
+from metricfit.loss.layout import SameSize, layout, valid_layout
 from metricfit.loss.record import BatchSolution
 from metricfit.loss.settings import Settings
 from metricfit.metrics import Metric
 from metricfit.solvers import Solution
-from metricfit.solvers.solving import certified
+from metricfit.solvers.solution import Certified
+from metricfit.solvers.solving import certify
 
 __all__ = ["Outcome", "play"]
 
@@ -35,19 +36,40 @@ class Outcome:
         Zero for games that were not played.
     slopes : ndarray, shape (n, labels)
         Derivative of each game's loss in its own logits.
-    played : int
-        The number of games that were played.
     infeasible : str
         What was wrong with the constraints of a game that was left out, or nothing.
-    record : BatchSolution
-        The solutions and the time they took.
+    seconds : float
+        The time it took to solve the games.
+    games : tuple of SameSize
+        Which ones were played.
+    found : tuple of Certified
+        Their solutions.
     """
 
     losses: Array
     slopes: Array
-    played: int
     infeasible: str
-    record: BatchSolution
+    seconds: float
+    games: tuple[SameSize, ...]
+    found: tuple[Certified, ...]
+
+    @property
+    def played(self) -> int:
+        """The number of games that were played."""
+        return sum(len(slots) for slots, _ in self.games)
+
+    @property
+    def gap(self) -> float:
+        """The largest certified gap; 0 if no game was played."""
+        return max((float(solved.gap.max()) for solved in self.found), default=0.0)
+
+    def record(self) -> BatchSolution:
+        """Return the solutions one by one."""
+        solutions: list[Solution | None] = [None] * self.losses.size
+        for (slots, _), solved in zip(self.games, self.found, strict=True):
+            for slot, solution in zip(slots.tolist(), solved.solutions(), strict=True):
+                solutions[slot] = solution
+        return BatchSolution(tuple(solutions), self.seconds)
 
 
 def play(logits: Array, targets: Array, settings: Settings) -> Outcome:
@@ -68,62 +90,61 @@ def play(logits: Array, targets: Array, settings: Settings) -> Outcome:
     >>> outcome.losses.round(6), outcome.slopes.round(6).ravel()
     (array([[0.]]), array([0., 0.]))
     """
-    metric = settings.metric
+    metric, (n, columns) = settings.metric, targets.shape
+    valid = _checked(logits, targets, settings.ignore_index)
+    groups = settings.group_count(n)
+    games = layout(n, columns, groups) if valid is None else valid_layout(valid, groups)
     infeasible = ""
-    places, scores, truths, excesses = [], [], [], []
-    for place in _places(targets, settings, _checked(logits, targets, settings.ignore_index)):
-        truth = targets[place]
-        if settings.infeasible == "skip" and (why := _why_infeasible(metric, truth)):
-            infeasible = why
-            continue
-        psi = logits[place] * settings.factor(truth.size)
+    if settings.infeasible == "skip":
+        games, infeasible = _feasible(metric, targets, games)
+
+    truths = [targets.take(places) for _, places in games]
+    factors = [settings.factor(places.shape[1]) for _, places in games]
+    scores, excesses = [], []
+    for (_, places), factor in zip(games, factors, strict=True):
+        psi = logits.take(places) * factor
         # Models diverge; huge scores would drown the metric in rounding.
-        limit = score_limit(metric, truth.size)
-        kept = psi if psi @ psi <= limit * limit else psi.clip(-limit, limit)
-        places.append(place)
+        limit = score_limit(metric, places.shape[1])
+        kept = psi if np.vdot(psi, psi) <= limit * limit else psi.clip(-limit, limit)
         scores.append(kept)
-        truths.append(truth)
         excesses.append(None if kept is psi else psi - kept)
 
     started = time.perf_counter()
-    labels = truths if metric.constraints else None
-    solutions = certified(metric, scores, labels, solver=settings.solver, tol=settings.tol)
+    labels = [truth == 1.0 for truth in truths]
+    found = certify(metric, scores, labels, settings.solver, settings.tol, {})
     seconds = time.perf_counter() - started
 
-    n, columns = targets.shape
-    groups = settings.group_count(n)
     losses, slopes = np.zeros((groups, columns)), np.zeros((n, columns))
-    solved: list[Solution | None] = [None] * losses.size
-    for place, psi, truth, excess, solution in zip(places, scores, truths, excesses, solutions, strict=True):
-        rows, column = place
-        first = rows.start if isinstance(rows, slice) else int(rows[0])
-        group = first * groups // n
-        solved[group * columns + column] = solution
-        best = ceiling(metric, truth.size, int(truth.sum()))
+    for (slots, places), psi, truth, excess, factor, solved in zip(
+        games, scores, truths, excesses, factors, found, strict=True
+    ):
+        positives = truth.sum(axis=1).tolist()
+        best = [ceiling(metric, places.shape[1], int(count)) for count in positives]
         # The value is an upper bound of the game, so rounding and the gap may take this below zero.
-        losses[group, column] = max(best - solution.value - float(truth @ psi), 0.0)
-        slope = solution.adversary - truth
+        loss = np.maximum(best - solved.value - (truth * psi).sum(axis=1), 0.0)
+        slope = solved.adversary - truth
         if excess is not None:
             # What was cut off belongs to items that the adversary surely includes, or surely does not.
             slope = np.where(excess == 0.0, slope, (excess > 0.0) - truth)
-            losses[group, column] += slope @ excess
-        slopes[place] = slope * settings.factor(truth.size)
-    return Outcome(losses, slopes, len(solutions), infeasible, BatchSolution(tuple(solved), seconds))
+            loss += (slope * excess).sum(axis=1)
+        losses.put(slots, loss)
+        slopes.put(places, slope * factor)
+    return Outcome(losses, slopes, infeasible, seconds, games, tuple(found))
 
 
-def _places(
-    targets: Array, settings: Settings, valid: NDArray[np.bool_] | None
-) -> Iterator[tuple[slice | NDArray[np.int64], int]]:
-    """Yield the rows and the column of every game that has any."""
-    n, columns = targets.shape
-    groups = settings.group_count(n)
-    for group in range(groups):
-        rows = slice(-(-group * n // groups), -(-(group + 1) * n // groups))
-        for column in range(columns):
-            if valid is None:
-                yield rows, column
-            elif (chosen := np.flatnonzero(valid[rows, column])).size:
-                yield rows.start + chosen, column
+def _feasible(
+    metric: Metric, targets: Array, games: tuple[SameSize, ...]
+) -> tuple[tuple[SameSize, ...], str]:
+    """Leave out games whose constraints cannot be met, and say what was wrong with one of them."""
+    infeasible = ""
+    kept = []
+    for slots, places in games:
+        reasons = [_why_infeasible(metric, truth) for truth in targets.take(places)]
+        infeasible = next(filter(None, reasons), infeasible)
+        chosen = [not why for why in reasons]
+        if any(chosen):
+            kept.append(SameSize(slots[chosen], places[chosen]))
+    return tuple(kept), infeasible
 
 
 def _why_infeasible(metric: Metric, truth: Array) -> str:

@@ -71,7 +71,7 @@ def play_there(
 
     outcome = play_on_device(logits, targets, told)
     if recorder is not None:
-        recorder.last = outcome.record
+        recorder.keep(outcome.record)
     games = outcome.losses.numel() if told.reduction == "mean" else 1
     losses = outcome.losses if told.reduction == "none" else outcome.losses.sum() / games
     dtype = _result_dtype(logits)
@@ -261,10 +261,10 @@ def _checked_targets(logits: Tensor, targets: Tensor) -> Tensor:
 
 def _report(outcome: Outcome, settings: Settings, recorder: Recorder | None) -> None:
     if recorder is not None:
-        recorder.last = outcome.record
-    if outcome.record.gap > settings.tol:
+        recorder.keep(outcome.record)
+    if outcome.gap > settings.tol:
         _warn(
-            f"solver {settings.solver!r} stopped with a gap of {outcome.record.gap:.2g}, more than "
+            f"solver {settings.solver!r} stopped with a gap of {outcome.gap:.2g}, more than "
             f"tol={settings.tol:g}; the gradients of such batches are approximate",
             ConvergenceWarning,
             recorder,

@@ -71,12 +71,12 @@ class Recorder:
     @property
     def last(self) -> BatchSolution | None:
         """The last pass of the calling thread; games on a device are waited for when this is read."""
-        played: BatchSolution | Callable[[], BatchSolution] | None = getattr(self._threads, "last", None)
-        return played() if callable(played) else played
+        record: Callable[[], BatchSolution] | None = getattr(self._threads, "record", None)
+        return record() if record is not None else None
 
-    @last.setter
-    def last(self, played: BatchSolution | Callable[[], BatchSolution]) -> None:
-        self._threads.last = played
+    def keep(self, record: Callable[[], BatchSolution]) -> None:
+        """Remember a pass by the function that writes down its solutions, for who asks for them."""
+        self._threads.record = record
 
     def is_first(self, kind: type[Warning]) -> bool:
         """Whether this is the first time that such a warning is due."""

@@ -1,4 +1,4 @@
-"""The solvers by name. A new solver is one file and one line here."""
+"""The solvers by name. A new solver is one file and one line here, two if it has a quick way for batches."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from functools import cache
 from importlib import import_module
 from types import MappingProxyType
 
+import numpy as np
+from numpy.typing import NDArray
+
 from metricfit.solvers.solution import Answer
 
-__all__ = ["DEFAULT", "check_options", "find_solver", "resolve", "solvers"]
+__all__ = ["DEFAULT", "check_options", "find_judge", "find_solver", "resolve", "solvers"]
+
+Floats = NDArray[np.float64]
 
 # A module is imported when its solver is first used.
 SOLVERS = MappingProxyType(
@@ -20,6 +25,9 @@ SOLVERS = MappingProxyType(
         "admm": "metricfit.solvers.admm:solve_admm",
     }
 )
+
+# Solvers that can try a whole batch at once, before the games that this leaves are solved one by one.
+JUDGES = MappingProxyType({"fast": "metricfit.solvers.fast:judge_fast"})
 
 DEFAULT = "fast"
 
@@ -55,6 +63,20 @@ def find_solver(name: str) -> Callable[..., Answer]:
     """Return the function behind a name: ``(game, tol, **options) -> Answer``."""
     module, function = SOLVERS[resolve(name)].split(":")
     found: Callable[..., Answer] = getattr(import_module(module), function)
+    return found
+
+
+@cache
+def find_judge(name: str) -> Callable[..., tuple[Floats, Floats]] | None:
+    """Return what tries a batch: ``(metric, scores, tol, **options) -> (inclusion, verdict)``; or None.
+
+    Of ``scores``, shape (games, n), it returns the inclusion probabilities of adversary and predictor, shape
+    (games, 2, n), and per game a lower bound, an upper bound and the number of iterations, shape (games, 3).
+    """
+    if resolve(name) not in JUDGES:
+        return None
+    module, function = JUDGES[resolve(name)].split(":")
+    found: Callable[..., tuple[Floats, Floats]] = getattr(import_module(module), function)
     return found
 
 

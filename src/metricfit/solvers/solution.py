@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from metricfit.game import Strategy
 
-__all__ = ["Answer", "ConvergenceWarning", "Solution"]
+__all__ = ["Answer", "Certified", "ConvergenceWarning", "Solution"]
 
 
 class ConvergenceWarning(UserWarning):
@@ -104,4 +105,67 @@ class Solution:
         return (
             f"Solution(value={self.value:.6g}, gap={self.gap:.2g}, n={self.adversary.size}, "
             f"solver={self.solver!r}, iterations={self.iterations})"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Certified:
+    """The solutions of games of one size, as arrays with one row per game.
+
+    Attributes
+    ----------
+    value, gap : ndarray, shape (games,)
+    adversary, predictor : ndarray, shape (games, n)
+    multipliers : ndarray, shape (games, C)
+    iterations : ndarray, shape (games,)
+        All as of a `Solution`.
+    notes : list of str
+        What the solver has to say about each game.
+    solver : str
+        Its name.
+    tol : float
+        The gap that was asked for.
+    """
+
+    value: NDArray[np.float64]
+    gap: NDArray[np.float64]
+    adversary: NDArray[np.float64]
+    predictor: NDArray[np.float64]
+    multipliers: NDArray[np.float64]
+    iterations: NDArray[np.float64]
+    notes: list[str]
+    solver: str
+    tol: float
+
+    def solutions(self) -> list[Solution]:
+        """Return one `Solution` per game."""
+        return [
+            Solution(
+                value=value,
+                gap=gap,
+                adversary=self.adversary[game],
+                predictor=self.predictor[game],
+                multipliers=self.multipliers[game],
+                iterations=int(self.iterations[game]),
+                solver=self.solver,
+                converged=gap <= self.tol,
+            )
+            for game, (value, gap) in enumerate(zip(self.value.tolist(), self.gap.tolist(), strict=True))
+        ]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Certified]) -> Certified:
+        """Return the games of all parts, which are of one size, solver and tolerance, as one."""
+        if len(parts) == 1:
+            return parts[0]
+        return cls(
+            np.concatenate([part.value for part in parts]),
+            np.concatenate([part.gap for part in parts]),
+            np.concatenate([part.adversary for part in parts]),
+            np.concatenate([part.predictor for part in parts]),
+            np.concatenate([part.multipliers for part in parts]),
+            np.concatenate([part.iterations for part in parts]),
+            [note for part in parts for note in part.notes],
+            parts[0].solver,
+            parts[0].tol,
         )

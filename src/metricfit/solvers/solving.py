@@ -10,13 +10,23 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricfit.game import Game, average_ties, bounds, clean, make_feasible, make_game
-from metricfit.game.compiled import kernel
+from metricfit.game import (
+    Game,
+    average_ties,
+    bounds,
+    checked_input,
+    clean,
+    inclusion_in_order,
+    make_feasible,
+    make_game,
+)
 from metricfit.metrics import Metric
-from metricfit.solvers.registry import check_options, find_solver, resolve
-from metricfit.solvers.solution import Answer, ConvergenceWarning, Solution
+from metricfit.solvers.registry import check_options, find_judge, find_solver, resolve
+from metricfit.solvers.solution import Answer, Certified, ConvergenceWarning, Solution
 
-__all__ = ["certified", "solve", "solve_many"]
+__all__ = ["certify", "solve", "solve_many"]
+
+Floats = NDArray[np.float64]
 
 
 def solve(
@@ -69,13 +79,14 @@ def solve(
     >>> abs(sol.adversary.round(4))
     array([1. , 0. , 0.5])
     """
-    name, tol = _checked_request(solver, tol, options)
-    solution, note = _solve_game(make_game(metric, scores, labels), name, tol, options)
+    values, positive = checked_input(metric, scores, labels)
+    (found,) = certify(metric, [values[None]], [positive[None]], solver, tol, options)
+    (solution,), (note,) = found.solutions(), found.notes
     if not solution.converged:
         reason = f" ({note})" if note else ""
         warnings.warn(
-            f"solver {name!r} stopped with a gap of {solution.gap:.2g}, more than tol={tol:g}{reason}; "
-            f"the value lies between {solution.lower:.6g} and {solution.value:.6g}",
+            f"solver {solution.solver!r} stopped with a gap of {solution.gap:.2g}, more than "
+            f"tol={tol:g}{reason}; the value lies between {solution.lower:.6g} and {solution.value:.6g}",
             ConvergenceWarning,
             stacklevel=2,
         )
@@ -121,7 +132,28 @@ def solve_many(
     >>> first.adversary.shape, second.adversary.shape
     ((2,), (3,))
     """
-    solutions = certified(metric, scores, labels, solver=solver, tol=tol, threads=threads, **options)
+    if labels is not None and len(labels) != len(scores):
+        raise ValueError(f"there are {len(scores)} sets of scores but {len(labels)} sets of labels")
+    each: Sequence[ArrayLike | None] = [None] * len(scores) if labels is None else list(labels)
+    given = [checked_input(metric, row, truth) for row, truth in zip(scores, each, strict=True)]
+    places: dict[int, list[int]] = {}
+    for place, (row, _) in enumerate(given):
+        places.setdefault(row.size, []).append(place)
+    found = certify(
+        metric,
+        [np.stack([given[place][0] for place in chosen]) for chosen in places.values()],
+        [np.stack([given[place][1] for place in chosen]) for chosen in places.values()],
+        solver,
+        tol,
+        options,
+        threads,
+    )
+    numbered = {
+        place: solution
+        for chosen, batch in zip(places.values(), found, strict=True)
+        for place, solution in zip(chosen, batch.solutions(), strict=True)
+    }
+    solutions = [numbered[place] for place in range(len(given))]
     missed = [solution.gap for solution in solutions if not solution.converged]
     if missed:
         warnings.warn(
@@ -133,40 +165,111 @@ def solve_many(
     return solutions
 
 
-def certified(
+def certify(
     metric: Metric,
-    scores: Sequence[ArrayLike] | NDArray[np.float64],
-    labels: Sequence[ArrayLike] | NDArray[np.float64] | None = None,
-    *,
-    solver: str = "auto",
-    tol: float = 1e-4,
+    scores: Sequence[Floats],
+    labels: Sequence[NDArray[np.bool_]],
+    solver: str,
+    tol: float,
+    options: dict[str, object],
     threads: int | None = None,
-    **options: object,
-) -> list[Solution]:
-    """Solve as `solve_many` does, without its warning: for a caller that warns in its own words."""
+) -> list[Certified]:
+    """Solve batches of games; within a batch all are of one size. Nothing is warned about.
+
+    Parameters
+    ----------
+    metric, solver, tol, options, threads
+        As for `solve_many`.
+    scores : sequence of ndarray, shape (games, n)
+        C-contiguous, writeable and finite, which is not checked.
+    labels : sequence of ndarray of bool, shape (games, n)
+        Only looked at if there are constraints.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> rows = np.array([[0.5, -0.5], [-0.5, 0.5]])
+    >>> (found,) = certify(mf.accuracy, [rows], [rows > 0], "exact-lp", 1e-4, {})
+    >>> abs(found.adversary.round(4))
+    array([[1., 0.],
+           [0., 1.]])
+    """
     name, tol = _checked_request(solver, tol, options)
-    if labels is not None and len(labels) != len(scores):
-        raise ValueError(f"there are {len(scores)} sets of scores but {len(labels)} sets of labels")
     if threads is not None and threads < 1:
         raise ValueError(f"threads must be at least 1, got {threads}")
-    each: Sequence[ArrayLike | None] = [None] * len(scores) if labels is None else list(labels)
-    games = [make_game(metric, row, truth) for row, truth in zip(scores, each, strict=True)]
-
-    def some(part: Sequence[Game]) -> list[Solution]:
-        return [_solve_game(game, name, tol, options)[0] for game in part]
-
     # Counting the processors, too, takes as long as preparing a small game.
     if threads is None:
-        threads = 1 if sum(game.n**2 for game in games) < THREADED_WORK else os.cpu_count() or 1
-    workers = min(threads, len(games))
+        work = sum(batch.size * batch.shape[1] for batch in scores)
+        threads = 1 if work < THREADED_WORK else os.cpu_count() or 1
+    games = sum(len(batch) for batch in scores)
+    workers = min(threads, games)
     if workers <= 1:
-        return some(games)
+        return [
+            _certify_part(metric, batch, truth, name, tol, options)
+            for batch, truth in zip(scores, labels, strict=True)
+        ]
     # Several games to a task, for tasks are handed over under Python's lock; several tasks to a thread, for
     # some games take far longer than others.
-    size = -(-len(games) // (4 * workers))
+    size = -(-games // (4 * workers))
     with ThreadPoolExecutor(workers) as pool:
-        parts = pool.map(some, [games[first : first + size] for first in range(0, len(games), size)])
-        return [solution for part in parts for solution in part]
+        tasks = [
+            [
+                pool.submit(
+                    _certify_part,
+                    metric,
+                    batch[first : first + size],
+                    truth[first : first + size],
+                    name,
+                    tol,
+                    options,
+                )
+                for first in range(0, len(batch), size)
+            ]
+            for batch, truth in zip(scores, labels, strict=True)
+        ]
+        return [Certified.joined([task.result() for task in parts]) for parts in tasks]
+
+
+def _certify_part(
+    metric: Metric,
+    scores: Floats,
+    labels: NDArray[np.bool_],
+    name: str,
+    tol: float,
+    options: dict[str, object],
+) -> Certified:
+    """Certify games of one size: all of them the quick way, where there is one, and then those it missed."""
+    games, n = scores.shape
+    if judge := find_judge(name):
+        inclusion, verdict = judge(metric, scores, tol, **options)
+    else:
+        inclusion, verdict = np.empty((games, 2, n)), np.full((games, 3), (-np.inf, np.inf, 0.0))
+    multipliers = np.zeros((games, len(metric.constraints)))
+    notes = [""] * games
+    for game, (lower, upper, _) in enumerate(verdict.tolist()):
+        if not upper - lower <= tol:
+            notes[game] = _solve_game(
+                make_game(metric, scores[game], labels[game]),
+                name,
+                tol,
+                options,
+                inclusion[game],
+                verdict[game],
+                multipliers[game],
+            )
+    # Rounding may put the bounds in the wrong order by a few units in the last place.
+    gap = np.maximum(verdict[:, 1] - verdict[:, 0], 0.0)
+    return Certified(
+        verdict[:, 1],
+        gap,
+        inclusion[:, 0],
+        inclusion[:, 1],
+        multipliers,
+        verdict[:, 2],
+        notes,
+        name,
+        tol,
+    )
 
 
 def _checked_request(solver: str, tol: float, options: dict[str, object]) -> tuple[str, float]:
@@ -179,39 +282,22 @@ def _checked_request(solver: str, tol: float, options: dict[str, object]) -> tup
     return name, tol
 
 
-def _solve_game(game: Game, name: str, tol: float, options: dict[str, object]) -> tuple[Solution, str]:
-    """Let the solver play, then certify what it found."""
+def _solve_game(
+    game: Game,
+    name: str,
+    tol: float,
+    options: dict[str, object],
+    inclusion: Floats,
+    verdict: Floats,
+    multipliers: Floats,
+) -> str:
+    """Let the solver play, certify what it found, write that down, and return what it has to say."""
     answer: Answer = find_solver(name)(game, tol, **options)
-    multipliers = np.maximum(answer.multipliers, 0.0)
+    multipliers[:] = np.maximum(answer.multipliers, 0.0)
     adversary = average_ties(game.scores, game.split, clean(answer.adversary))
     predictor = average_ties(game.scores, game.split, clean(answer.predictor))
     predictor = make_feasible(game.gain, game.offset, game.split, predictor)
-    lower, upper = bounds(game, adversary, multipliers, predictor)
-    # Rounding may put the bounds in the wrong order by a few units in the last place.
-    gap = max(upper - lower, 0.0)
-    solution = Solution(
-        value=upper,
-        gap=gap,
-        adversary=_inclusion(adversary.marginals, adversary.blocks, game.order),
-        predictor=_inclusion(predictor.marginals, predictor.blocks, game.order),
-        multipliers=multipliers,
-        iterations=answer.iterations,
-        solver=name,
-        converged=gap <= tol,
-    )
-    return solution, answer.note
-
-
-@kernel
-def _inclusion(
-    marginals: NDArray[np.float64], blocks: NDArray[np.int64], order: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Probability of each item to be in the set, in the user's order."""
-    result = np.empty(order.size)
-    for b in range(marginals.shape[1]):
-        included = 0.0
-        for j in range(marginals.shape[0]):
-            included += marginals[j, b]
-        for i in range(blocks[b], blocks[b + 1]):
-            result[order[i]] = included
-    return result
+    verdict[:] = *bounds(game, adversary, multipliers, predictor), answer.iterations
+    inclusion_in_order(adversary.marginals, adversary.blocks, game.order, inclusion[0])
+    inclusion_in_order(predictor.marginals, predictor.blocks, game.order, inclusion[1])
+    return answer.note

@@ -88,7 +88,7 @@ def test_waiting_for_the_compiler_is_announced(
             pass
 
     monkeypatch.setattr(solving, "NOTICE_SECONDS", 0.05)
-    monkeypatch.setattr(solving, "_solve_items", slow)
+    monkeypatch.setattr(solving, "_judge", slow)
     with caplog.at_level(logging.WARNING, logger="metricfit"):
         solving._compile()
     assert "compiling the solver" in caplog.text

@@ -49,7 +49,6 @@ from .state import (
     Iterate,
     Problem,
     inner,
-    kernel,
     new_columns,
     new_iterate,
     new_workspace,
@@ -167,7 +166,7 @@ def constraint_slack(problem: Problem, it: Iterate, c: int) -> float:
     return slack
 
 
-@kernel
+@inner
 def solve_restricted(
     problem: Problem, opening: Ints, tolerance: float, max_iterations: int, regularisation: float
 ) -> Outcome:

@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from functools import cache
 from threading import Event, Lock, Thread
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,20 +18,18 @@ from metricfit.game import (
     bounds,
     clean,
     make_feasible,
-    make_game,
-    most_slack,
     predictor_values,
 )
-from metricfit.metrics import accuracy
+from metricfit.metrics import Metric, accuracy
 from metricfit.solvers.lp import solve_exact_lp
 from metricfit.solvers.solution import Answer
 
 from .grouping import first_blocks, refined_blocks, sizes_to_try
-from .interior_point import Outcome, solve_restricted
-from .restriction import chain_order, restrict, settle, tables_at, to_strategies, whole_tables
-from .state import Floats, Ints, Problem
+from .playing import Setting, solve_games
+from .restriction import chain_order, opening_sizes, restrict, tables_at, whole_setting, whole_tables
+from .state import Floats, Ints
 
-__all__ = ["solve_fast"]
+__all__ = ["judge_fast", "solve_fast"]
 
 SINGLE_ITEMS = 400
 """Up to this many items each is treated on its own; above, in blocks."""
@@ -41,6 +40,9 @@ MOST_BLOCKS = 4000
 ATTEMPTS = ((1e-6, 1), (1e-8, 4), (1e-4, 4))
 """What is added to the curvature in the Newton step, and how many times ``max_iter`` steps are allowed."""
 
+FIRST_TARGET, SECOND_TARGET = 0.9, 0.1
+"""Shares of the tolerance that are aimed at: cleaning takes a little, meeting constraints may take much."""
+
 NOTICE_SECONDS = 2.0
 
 COMPILING = Lock()
@@ -48,6 +50,9 @@ COMPILING = Lock()
 
 LINEAR_PROGRAM_ITEMS = 40
 """Up to this many items the linear program is the last resort."""
+
+NO_TABLE = np.empty((0, 0))
+NO_TABLE.flags.writeable = False
 
 
 def solve_fast(game: Game, tol: float, *, max_iter: int = 150) -> Answer:
@@ -71,6 +76,59 @@ def solve_fast(game: Game, tol: float, *, max_iter: int = 150) -> Answer:
     return _solve_blocks(game, tol, max_iter)
 
 
+def judge_fast(metric: Metric, scores: Floats, tol: float, *, max_iter: int = 150) -> tuple[Floats, Floats]:
+    """Make a first attempt at every game of a batch, referee included, in one compiled call.
+
+    It is made at games without constraints of up to ``SINGLE_ITEMS`` items; of others nothing is proved.
+    :func:`solve_fast` is there for all whose bounds are further apart than ``tol``.
+
+    Parameters
+    ----------
+    metric : Metric
+    scores : ndarray, shape (games, n)
+        Finite numbers.
+    tol, max_iter
+        As for :func:`solve_fast`.
+
+    Returns
+    -------
+    inclusion : ndarray, shape (games, 2, n)
+        The adversary's and the predictor's inclusion probabilities.
+    verdict : ndarray, shape (games, 3)
+        What they prove: lower and upper bound, infinite if there is nothing. Then the iterations.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> inclusion, verdict = judge_fast(mf.accuracy, np.array([[0.5, -0.5], [2.0, 0.5]]), 1e-4)
+    >>> verdict[:, :2].round(2)
+    array([[ 0.5 ,  0.5 ],
+           [-1.5 , -1.5 ]])
+    """
+    _ready()
+    return _judge(metric, scores, tol, max_iter)
+
+
+def _judge(metric: Metric, scores: Floats, tol: float, max_iter: int) -> tuple[Floats, Floats]:
+    games, n = scores.shape
+    inclusion, verdict = np.empty((games, 2, n)), np.empty((games, 3))
+    if metric.constraints or n > SINGLE_ITEMS:
+        verdict[:] = -np.inf, np.inf, 0.0
+        return inclusion, verdict
+    solve_games(
+        *whole_setting(metric, n),
+        scores,
+        np.argsort(-scores, axis=1, kind="stable"),
+        FIRST_TARGET * tol,
+        max_iter,
+        ATTEMPTS[0][0],
+        *metric.table(n),
+        inclusion,
+        verdict,
+    )
+    return inclusion, verdict
+
+
 @cache
 def _ready() -> None:
     """Compile the kernels, or load them from disk; say so if it takes a while."""
@@ -83,7 +141,7 @@ def _compile() -> None:
     notice = Thread(target=_announce, args=(finished, time.process_time()), daemon=True)
     notice.start()
     try:
-        _solve_items(make_game(accuracy, [0.1, -0.1]), 1e-3, 50)
+        _judge(accuracy, np.array([[0.1, -0.1]]), 1e-3, 50)
     finally:
         finished.set()
         notice.join()
@@ -101,20 +159,18 @@ def _announce(finished: Event, began: float) -> None:
 
 def _solve_items(game: Game, tol: float, max_iter: int) -> Answer:
     tables, sizes = whole_tables(game.metric, game.n)
-    order = chain_order(game, sizes)
-    problem = restrict(game, sizes, order, tables, sizes, sizes, sizes)
-    opening = _opening(game)
+    setting = restrict(
+        game, sizes, chain_order(game, sizes), tables, sizes, sizes, sizes, opening_sizes(game)
+    )
     iterations = 0
     answer = None
-    for target in (0.9 * tol, 0.1 * tol):
-        outcome, steps, note = _attempts(problem, opening, target, max_iter)
+    for target in (FIRST_TARGET * tol, SECOND_TARGET * tol):
+        best, steps, note = _attempts(game, setting, target, max_iter)
         iterations += steps
-        if not np.isfinite(outcome.upper - outcome.lower):
+        if not np.isfinite(best.gap):
             break
-        adversary, predictor = to_strategies(outcome, sizes, order, sizes, sizes, sizes, 0.05 * target)
-        adversary = settle(game, tables.reach, adversary)
-        answer = Answer(adversary, predictor, outcome.multiplier, iterations, note)
-        if outcome.upper - outcome.lower <= target and _survives(game, answer, tol):
+        answer = Answer(best.adversary, best.predictor, best.multipliers, iterations, note)
+        if best.gap <= target and _survives(game, answer, tol):
             return answer
     if game.n <= LINEAR_PROGRAM_ITEMS:
         exact = solve_exact_lp(game, tol)
@@ -134,29 +190,46 @@ def _survives(game: Game, answer: Answer, tol: float) -> bool:
     return upper - lower <= tol
 
 
-def _attempts(problem: Problem, opening: Ints, tolerance: float, max_iter: int) -> tuple[Outcome, int, str]:
-    """Solve with one setting after the other until the gap closes; keep the best."""
+class _Attempt(NamedTuple):
+    gap: float  # in the restricted game
+    iterations: int
+    multipliers: Floats
+    adversary: Strategy
+    predictor: Strategy
+
+
+def _attempt(game: Game, setting: Setting, target: float, steps: int, regularisation: float) -> _Attempt:
+    upper, lower, iterations, multipliers, l, s, q, k, r, p = solve_games(
+        *setting,
+        game.scores[None, :],
+        np.arange(game.n)[None, :],
+        target,
+        steps,
+        regularisation,
+        NO_TABLE,
+        NO_TABLE,
+        np.empty((0, 2, game.n)),
+        np.empty((0, 3)),
+    )
+    adversary, predictor = Strategy(l, s, q, setting.blocks), Strategy(k, r, p, setting.blocks)
+    return _Attempt(upper - lower, iterations, multipliers, adversary, predictor)
+
+
+def _attempts(game: Game, setting: Setting, target: float, max_iter: int) -> tuple[_Attempt, int, str]:
+    """Solve with one regularisation after the other until the gap closes; keep the best."""
     best, iterations, note = None, 0, ""
     for regularisation, patience in ATTEMPTS:
-        outcome = solve_restricted(problem, opening, tolerance, patience * max_iter, regularisation)
-        iterations += outcome.iterations
-        gap = outcome.upper - outcome.lower
-        if best is None or gap < best.upper - best.lower:
-            best = outcome
-        if gap <= tolerance:
+        attempt = _attempt(game, setting, target, patience * max_iter, regularisation)
+        iterations += attempt.iterations
+        if best is None or attempt.gap < best.gap:
+            best = attempt
+        if attempt.gap <= target:
             break
         note = (
             "the interior point method stalled and was run again with more steps and another regularisation"
         )
     assert best is not None
     return best, iterations, note
-
-
-def _opening(game: Game) -> Ints:
-    """Sizes that let the predictor meet the constraints."""
-    if game.gain.shape[0] == 0:
-        return np.empty(0, np.int64)
-    return most_slack(game.gain, game.offset, game.split).sizes
 
 
 def _plain_answer(game: Game, iterations: int) -> Answer:
@@ -174,7 +247,7 @@ def _solve_blocks(game: Game, tol: float, max_iter: int) -> Answer:
     n = game.n
     reach = tables_at(game.metric, n, *2 * (np.array([0, 1, n // 4, n // 2, n - 1, n]),)).reach
     blocks = first_blocks(game, FIRST_BLOCKS, reach)
-    opening = _opening(game)
+    opening = opening_sizes(game)
     near = np.array([np.count_nonzero(game.scores > 0.0)])
     upper, lower, iterations = np.inf, -np.inf, 0
     answer = None
@@ -185,21 +258,20 @@ def _solve_blocks(game: Game, tol: float, max_iter: int) -> Answer:
         columns = sizes_to_try(n, blocks, near)
         tables = tables_at(game.metric, n, rows, columns)
         chain = np.searchsorted(rows, ends)
-        problem = restrict(game, blocks, order, tables, rows, columns, chain)
-        outcome, steps, note = _attempts(problem, np.searchsorted(rows, opening), 0.5 * tol, max_iter)
+        setting = restrict(game, blocks, order, tables, rows, columns, chain, opening)
+        best, steps, note = _attempts(game, setting, 0.5 * tol, max_iter)
         iterations += steps
-        if not np.isfinite(outcome.upper - outcome.lower):
+        if not np.isfinite(best.gap):
             return answer or _plain_answer(game, iterations)
-        adversary, predictor = to_strategies(outcome, blocks, order, rows, columns, chain, 0.05 * tol)
-        adversary = settle(game, tables.reach, adversary)
-        predictor = make_feasible(game.gain, game.offset, game.split, predictor)
-        reached = float(predictor_values(game, adversary, outcome.multiplier).max())
+        adversary, multipliers = best.adversary, best.multipliers
+        predictor = make_feasible(game.gain, game.offset, game.split, best.predictor)
+        reached = float(predictor_values(game, adversary, multipliers).max())
         answers = adversary_values(game, predictor)
         if answer is None:
-            answer = Answer(adversary, predictor, outcome.multiplier, iterations, note)
+            answer = Answer(adversary, predictor, multipliers, iterations, note)
         if reached < upper:
             upper = reached
-            answer = Answer(adversary, answer.predictor, outcome.multiplier, iterations, note)
+            answer = Answer(adversary, answer.predictor, multipliers, iterations, note)
         if answers.min() > lower:
             lower = float(answers.min())
             answer = Answer(answer.adversary, predictor, answer.multipliers, iterations, note)
