@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import time
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metricfit.game import InfeasibleConstraintsError
 from metricfit.game.feasibility import constraint_rows
+from metricfit.loss.arithmetic import prepare, settle_up
 from metricfit.loss.ceiling import ceiling, score_limit
+from metricfit.loss.entries import valid_entries
 from metricfit.loss.layout import SameSize, layout, valid_layout
 from metricfit.loss.record import BatchSolution
 from metricfit.loss.settings import Settings
@@ -26,8 +26,7 @@ __all__ = ["Outcome", "play"]
 Array: TypeAlias = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """The games of a batch.
 
     Attributes
@@ -42,7 +41,7 @@ class Outcome:
         The time it took to solve the games.
     games : tuple of SameSize
         Which ones were played.
-    found : tuple of Certified
+    found : list of Certified
         Their solutions.
     """
 
@@ -51,7 +50,7 @@ class Outcome:
     infeasible: str
     seconds: float
     games: tuple[SameSize, ...]
-    found: tuple[Certified, ...]
+    found: list[Certified]
 
     @property
     def played(self) -> int:
@@ -61,7 +60,7 @@ class Outcome:
     @property
     def gap(self) -> float:
         """The largest certified gap; 0 if no game was played."""
-        return max((float(solved.gap.max()) for solved in self.found), default=0.0)
+        return max((gap for solved in self.found for _, gap, _ in solved.verdict.tolist()), default=0.0)
 
     def record(self) -> BatchSolution:
         """Return the solutions one by one."""
@@ -91,45 +90,44 @@ def play(logits: Array, targets: Array, settings: Settings) -> Outcome:
     (array([[0.]]), array([0., 0.]))
     """
     metric, (n, columns) = settings.metric, targets.shape
-    valid = _checked(logits, targets, settings.ignore_index)
     groups = settings.group_count(n)
-    games = layout(n, columns, groups) if valid is None else valid_layout(valid, groups)
+    if targets.size and settings.ignore_index is None:
+        games = layout(n, columns, groups)
+    else:
+        games = valid_layout(valid_entries(logits, targets, settings.ignore_index), groups)
     infeasible = ""
     if settings.infeasible == "skip":
         games, infeasible = _feasible(metric, targets, games)
 
-    truths = [targets.take(places) for _, places in games]
-    factors = [settings.factor(places.shape[1]) for _, places in games]
-    scores, excesses = [], []
-    for (_, places), factor in zip(games, factors, strict=True):
-        psi = logits.take(places) * factor
-        # Models diverge; huge scores would drown the metric in rounding.
-        limit = score_limit(metric, places.shape[1])
-        kept = psi if np.vdot(psi, psi) <= limit * limit else psi.clip(-limit, limit)
-        scores.append(kept)
-        excesses.append(None if kept is psi else psi - kept)
+    batch = logits.reshape(-1), targets.reshape(-1)
+    prepared, best = [], []
+    for slots, places in games:
+        size = places.shape[1]
+        scores, excess, labels = np.empty(places.shape), np.empty(places.shape), np.empty(places.shape, bool)
+        positives = np.empty_like(slots)
+        factor, limit = settings.factor(size), score_limit(metric, size)
+        if not prepare(*batch, places, factor, limit, scores, excess, labels, positives):
+            # Now it is known that this complains, in a sentence.
+            valid_entries(logits, targets, settings.ignore_index)
+        prepared.append((places, factor, scores, excess, labels))
+        best.append(np.array([ceiling(metric, size, count) for count in positives.tolist()]))
 
     started = time.perf_counter()
-    labels = [truth == 1.0 for truth in truths]
-    found = certify(metric, scores, labels, settings.solver, settings.tol, {})
+    found = certify(
+        metric,
+        [scores for _, _, scores, _, _ in prepared],
+        [labels for _, _, _, _, labels in prepared],
+        settings.solver,
+        settings.tol,
+        {},
+    )
     seconds = time.perf_counter() - started
 
     losses, slopes = np.zeros((groups, columns)), np.zeros((n, columns))
-    for (slots, places), psi, truth, excess, factor, solved in zip(
-        games, scores, truths, excesses, factors, found, strict=True
-    ):
-        positives = truth.sum(axis=1).tolist()
-        best = [ceiling(metric, places.shape[1], int(count)) for count in positives]
-        # The value is an upper bound of the game, so rounding and the gap may take this below zero.
-        loss = np.maximum(best - solved.value - (truth * psi).sum(axis=1), 0.0)
-        slope = solved.adversary - truth
-        if excess is not None:
-            # What was cut off belongs to items that the adversary surely includes, or surely does not.
-            slope = np.where(excess == 0.0, slope, (excess > 0.0) - truth)
-            loss += (slope * excess).sum(axis=1)
-        losses.put(slots, loss)
-        slopes.put(places, slope * factor)
-    return Outcome(losses, slopes, infeasible, seconds, games, tuple(found))
+    results = losses.reshape(-1), slopes.reshape(-1)
+    for (slots, _), given, highest, solved in zip(games, prepared, best, found, strict=True):
+        settle_up(*given, slots, highest, solved.verdict, solved.inclusion, *results)
+    return Outcome(losses, slopes, infeasible, seconds, games, found)
 
 
 def _feasible(
@@ -153,36 +151,3 @@ def _why_infeasible(metric: Metric, truth: Array) -> str:
     except InfeasibleConstraintsError as error:
         return str(error)
     return ""
-
-
-def _checked(logits: Array, targets: Array, ignore_index: int | None) -> NDArray[np.bool_] | None:
-    """Say which entries take part, None standing for all, after checking those."""
-    if targets.size == 0:
-        n, columns = targets.shape
-        raise ValueError(
-            f"a batch of {n} items and {columns} labels has no loss; leave empty batches out, or use "
-            "drop_last=True in the DataLoader"
-        )
-    # Zero for 0 and 1 only; NaN and infinity count as true.
-    strange = targets * (targets - 1.0)
-    if ignore_index is None and math.isfinite(np.vdot(logits, logits)) and not strange.any():
-        return None
-    unusable = ~np.isfinite(logits)
-    valid = None
-    if ignore_index is not None:
-        valid = targets != ignore_index
-        strange[~valid] = 0.0
-        unusable &= valid
-    if strange.any():
-        found = targets[strange != 0.0][0]
-        besides = "" if ignore_index is None else f", or ignore_index={ignore_index}"
-        raise ValueError(
-            f"targets must be 0 or 1{besides}, but one is {found:g}; recode them, for instance as targets > 0"
-        )
-    if unusable.any():
-        row, column = (int(index[0]) for index in np.nonzero(unusable))
-        raise ValueError(
-            f"logits must be finite, but that of item {row}, label {column} is {logits[row, column]:g}; "
-            "the model has diverged, or there are missing values in its input"
-        )
-    return valid

@@ -8,6 +8,7 @@ logits are, or on their device; `play_batch` decides.
 from __future__ import annotations
 
 import inspect
+import math
 import warnings
 from typing import Any
 
@@ -90,10 +91,16 @@ def play_on_host(
     outcome = play(*_on_host(*batch), told)
     _report(outcome, told, recorder)
     games = max(outcome.played, 1) if told.reduction == "mean" else 1
-    losses = outcome.losses if told.reduction == "none" else outcome.losses.sum() / games
-    # Data parallel training averages over the ranks the gradients that each has for its own part only.
-    slope = outcome.slopes[own] * (ranks / games)
-    return _like(logits, losses, _loss_shape(logits, told)), _like(logits, slope, logits.shape)
+    losses: ArrayLike = outcome.losses
+    if told.reduction != "none":
+        losses = math.fsum(outcome.losses.ravel().tolist()) / games
+    slope = outcome.slopes
+    if ranks != games:
+        # Data parallel training averages over the ranks the gradients that each has for its own part only.
+        slope = slope[own] * (ranks / games)
+    first = _like(logits, losses, _loss_shape(logits, told))
+    second = _like(logits, slope, logits.shape)
+    return first, second
 
 
 metric_loss = torch.library.custom_op("metricfit::metric_loss", play_batch, mutates_args=())
@@ -111,7 +118,7 @@ def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> N
     ctx.dtype = inputs[0].dtype
 
 
-def _backward(ctx: Any, grad_loss: Tensor, _grad_slope: Tensor) -> tuple[Tensor | None, ...]:
+def _backward(ctx: Any, grad_loss: Tensor, _grad_slope: Tensor | None = None) -> tuple[Tensor | None, ...]:
     # The slope is constant between the kinks of the loss: what comes in for it has no effect.
     (slope,) = ctx.saved_tensors
     if grad_loss.dim() and grad_loss.shape[0] > 1:
@@ -166,27 +173,30 @@ class HostFunction(torch.autograd.Function):
     """The operator without the dispatcher, which takes as long as the rest of the loss on small batches."""
 
     @staticmethod
-    def forward(
-        ctx: Any, logits: Tensor, targets: Tensor, settings: str, recorder: int
-    ) -> tuple[Tensor, Tensor]:
+    def forward(ctx: Any, logits: Tensor, targets: Tensor, settings: str, recorder: int) -> Tensor:
         """Play the games."""
         result = play_batch(logits, targets, settings, recorder)
         _save(ctx, (logits,), result)
-        return result
+        return result[0]
 
-    backward = staticmethod(_backward)
+    @staticmethod
+    def backward(ctx: Any, grad_loss: Tensor) -> tuple[Tensor | None, ...]:
+        """Multiply with the slope."""
+        return _backward(ctx, grad_loss)
 
 
 def apply_metric_loss(logits: Tensor, targets: Tensor, settings: str, recorder: int) -> Tensor:
     """Return the loss alone, differentiable in every way that PyTorch has."""
     apply: Any
+    loss: Tensor
     if torch.compiler.is_compiling():
         apply = metric_loss
     elif _is_watched() or not logits.is_cpu or type(logits) not in (Tensor, torch.nn.Parameter):
         apply = MetricLossFunction.apply
     else:
-        apply = HostFunction.apply
-    loss: Tensor = apply(logits, targets, settings, recorder)[0]
+        loss = HostFunction.apply(logits, targets, settings, recorder)  # type: ignore[no-untyped-call]
+        return loss
+    loss = apply(logits, targets, settings, recorder)[0]
     return loss
 
 
@@ -211,17 +221,21 @@ def _loss_shape(logits: Tensor, settings: Settings) -> tuple[int, ...]:
 
 def _on_host(logits: Tensor, targets: Tensor) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return one column per label, in the double precision that games are played in."""
-    shape = len(logits), logits.shape[1] if logits.dim() == 2 else 1
+    shape = logits.shape[0], logits.shape[1] if logits.dim() == 2 else 1
     if not logits.is_cuda:
-        arrays = (tensor.detach().to("cpu", torch.float64).numpy() for tensor in (logits, targets))
-        first, second = (array.reshape(shape) for array in arrays)
-        return first, second
+        return _column(logits).reshape(shape), _column(targets).reshape(shape)
     # One copy for both, to pinned memory, and one wait for it.
     both = torch.stack((logits.detach().reshape(shape).double(), targets.detach().reshape(shape).double()))
     pinned = torch.empty(both.shape, dtype=both.dtype, pin_memory=True)
     pinned.copy_(both, non_blocking=True)
     torch.cuda.current_stream(logits.device).synchronize()
     return pinned[0].numpy(), pinned[1].numpy()
+
+
+def _column(tensor: Tensor) -> NDArray[np.float64]:
+    # NumPy does not know this type.
+    known = tensor.float() if tensor.dtype == torch.bfloat16 else tensor
+    return np.asarray(known.numpy(force=True), np.float64)
 
 
 def _like(logits: Tensor, values: ArrayLike, shape: tuple[int, ...]) -> Tensor:

@@ -71,7 +71,8 @@ def find_judge(name: str) -> Callable[..., tuple[Floats, Floats]] | None:
     """Return what tries a batch: ``(metric, scores, tol, **options) -> (inclusion, verdict)``; or None.
 
     Of ``scores``, shape (games, n), it returns the inclusion probabilities of adversary and predictor, shape
-    (games, 2, n), and per game a lower bound, an upper bound and the number of iterations, shape (games, 3).
+    (games, 2, n), and per game value, gap and iterations as of a `Solution`, shape (games, 3); games that it
+    cannot do have an infinite gap.
     """
     if resolve(name) not in JUDGES:
         return None

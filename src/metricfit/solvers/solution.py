@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,16 +109,16 @@ class Solution:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Certified:
+class Certified(NamedTuple):
     """The solutions of games of one size, as arrays with one row per game.
 
     Attributes
     ----------
-    value, gap : ndarray, shape (games,)
-    adversary, predictor : ndarray, shape (games, n)
+    verdict : ndarray, shape (games, 3)
+        Value, gap and iterations.
+    inclusion : ndarray, shape (games, 2, n)
+        Adversary and predictor.
     multipliers : ndarray, shape (games, C)
-    iterations : ndarray, shape (games,)
         All as of a `Solution`.
     notes : list of str
         What the solver has to say about each game.
@@ -127,12 +128,9 @@ class Certified:
         The gap that was asked for.
     """
 
-    value: NDArray[np.float64]
-    gap: NDArray[np.float64]
-    adversary: NDArray[np.float64]
-    predictor: NDArray[np.float64]
+    verdict: NDArray[np.float64]
+    inclusion: NDArray[np.float64]
     multipliers: NDArray[np.float64]
-    iterations: NDArray[np.float64]
     notes: list[str]
     solver: str
     tol: float
@@ -143,28 +141,25 @@ class Certified:
             Solution(
                 value=value,
                 gap=gap,
-                adversary=self.adversary[game],
-                predictor=self.predictor[game],
-                multipliers=self.multipliers[game],
-                iterations=int(self.iterations[game]),
+                adversary=adversary,
+                predictor=predictor,
+                multipliers=multipliers,
+                iterations=int(iterations),
                 solver=self.solver,
                 converged=gap <= self.tol,
             )
-            for game, (value, gap) in enumerate(zip(self.value.tolist(), self.gap.tolist(), strict=True))
+            for (value, gap, iterations), (adversary, predictor), multipliers in zip(
+                self.verdict.tolist(), self.inclusion, self.multipliers, strict=True
+            )
         ]
 
     @classmethod
     def joined(cls, parts: Sequence[Certified]) -> Certified:
         """Return the games of all parts, which are of one size, solver and tolerance, as one."""
-        if len(parts) == 1:
-            return parts[0]
         return cls(
-            np.concatenate([part.value for part in parts]),
-            np.concatenate([part.gap for part in parts]),
-            np.concatenate([part.adversary for part in parts]),
-            np.concatenate([part.predictor for part in parts]),
+            np.concatenate([part.verdict for part in parts]),
+            np.concatenate([part.inclusion for part in parts]),
             np.concatenate([part.multipliers for part in parts]),
-            np.concatenate([part.iterations for part in parts]),
             [note for part in parts for note in part.notes],
             parts[0].solver,
             parts[0].tol,

@@ -190,7 +190,7 @@ def certify(
     >>> import metricfit as mf
     >>> rows = np.array([[0.5, -0.5], [-0.5, 0.5]])
     >>> (found,) = certify(mf.accuracy, [rows], [rows > 0], "exact-lp", 1e-4, {})
-    >>> abs(found.adversary.round(4))
+    >>> abs(found.inclusion[:, 0].round(4))
     array([[1., 0.],
            [0., 1.]])
     """
@@ -243,11 +243,11 @@ def _certify_part(
     if judge := find_judge(name):
         inclusion, verdict = judge(metric, scores, tol, **options)
     else:
-        inclusion, verdict = np.empty((games, 2, n)), np.full((games, 3), (-np.inf, np.inf, 0.0))
+        inclusion, verdict = np.empty((games, 2, n)), np.full((games, 3), np.inf)
     multipliers = np.zeros((games, len(metric.constraints)))
     notes = [""] * games
-    for game, (lower, upper, _) in enumerate(verdict.tolist()):
-        if not upper - lower <= tol:
+    for game, (_, gap, _) in enumerate(verdict.tolist()):
+        if not gap <= tol:
             notes[game] = _solve_game(
                 make_game(metric, scores[game], labels[game]),
                 name,
@@ -257,19 +257,7 @@ def _certify_part(
                 verdict[game],
                 multipliers[game],
             )
-    # Rounding may put the bounds in the wrong order by a few units in the last place.
-    gap = np.maximum(verdict[:, 1] - verdict[:, 0], 0.0)
-    return Certified(
-        verdict[:, 1],
-        gap,
-        inclusion[:, 0],
-        inclusion[:, 1],
-        multipliers,
-        verdict[:, 2],
-        notes,
-        name,
-        tol,
-    )
+    return Certified(verdict, inclusion, multipliers, notes, name, tol)
 
 
 def _checked_request(solver: str, tol: float, options: dict[str, object]) -> tuple[str, float]:
@@ -297,7 +285,9 @@ def _solve_game(
     adversary = average_ties(game.scores, game.split, clean(answer.adversary))
     predictor = average_ties(game.scores, game.split, clean(answer.predictor))
     predictor = make_feasible(game.gain, game.offset, game.split, predictor)
-    verdict[:] = *bounds(game, adversary, multipliers, predictor), answer.iterations
+    lower, upper = bounds(game, adversary, multipliers, predictor)
+    # Rounding may put the bounds in the wrong order by a few units in the last place.
+    verdict[:] = upper, max(upper - lower, 0.0), answer.iterations
     inclusion_in_order(adversary.marginals, adversary.blocks, game.order, inclusion[0])
     inclusion_in_order(predictor.marginals, predictor.blocks, game.order, inclusion[1])
     return answer.note

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from metricfit.game.best_response import small_adversary_values, small_predictor_values
+from metricfit.game.best_response import small_adversary_values, small_predictor_values, sort_ascending
 from metricfit.game.strategy import clean_in_place, inclusion_in_order, tie_averages
 
 from .interior_point import solve_restricted
 from .mixtures import adversary_mixture, predictor_mixture, settle
-from .state import POSITIVE, SCORE, WEIGHT, Floats, Ints, Problem, inner, kernel
+from .state import GAIN, OFFSET, POSITIVE, SCORE, WEIGHT, Floats, Ints, Problem, inner, kernel
 
 __all__ = ["Setting", "solve_games"]
 
@@ -41,6 +41,15 @@ class Setting(NamedTuple):
     split: int  # as of a game
     reach: float  # scores beyond decide their items
     opening: Ints  # rows that the predictor has in play from the start
+
+
+@inner
+def canonical_order(scores: Floats, split: int) -> Ints:
+    """Return the order in which scores fall, before the split and after it."""
+    order = np.arange(scores.shape[0])
+    sort_ascending(-scores, order[:split])
+    sort_ascending(-scores, order[split:])
+    return order
 
 
 @inner
@@ -82,7 +91,6 @@ def solve_games(
     reach: float,
     opening: Ints,
     scores: Floats,
-    ranking: Ints,
     tolerance: float,
     max_iterations: int,
     regularisation: float,
@@ -98,9 +106,7 @@ def solve_games(
     tables, ..., opening
         The fields of a `Setting`.
     scores : ndarray, shape (games, n)
-        As the user has them.
-    ranking : ndarray of int, shape (games, n)
-        ``scores[g, ranking[g]]`` is in canonical order.
+        As the user has them; under constraints, those of the positives first.
     tolerance, max_iterations, regularisation
         As for :func:`.interior_point.solve_restricted`.
     alpha, beta : ndarray, shape (n + 1, n + 1)
@@ -108,8 +114,8 @@ def solve_games(
     inclusion : ndarray, shape (judged, 2, n)
         Is filled with both players' inclusion probabilities in the user's order, adversary first.
     verdict : ndarray, shape (judged, 3)
-        Is filled with lower and upper bound, infinite if the method broke down, and iterations. Only games
-        without constraints may be judged here.
+        Is filled with the upper bound of the value and how far the lower one is below, both infinite if the
+        method broke down, and iterations. Only games without constraints may be judged here.
 
     Returns
     -------
@@ -121,8 +127,9 @@ def solve_games(
     n = scores.shape[1]
     canonical = np.empty(n)
     for game in range(scores.shape[0]):
+        ranking = canonical_order(scores[game], split)
         for i in range(n):
-            canonical[i] = scores[game, ranking[game, i]]
+            canonical[i] = scores[game, ranking[i]]
         problem = Problem(
             tables,
             tables_t,
@@ -140,11 +147,11 @@ def solve_games(
         )
         if game >= verdict.shape[0]:
             continue
-        verdict[game, 0], verdict[game, 1], verdict[game, 2] = -np.inf, np.inf, outcome.iterations
+        lower, upper = -np.inf, np.inf
         if clean_in_place(adversary.sizes, adversary.weights, adversary.marginals, blocks):
             marginals, merged = tie_averages(canonical, split, adversary.marginals, blocks)
-            inclusion_in_order(marginals, merged, ranking[game], inclusion[game, 0])
-            values = small_predictor_values(
+            inclusion_in_order(marginals, merged, ranking, inclusion[game, 0])
+            upper = small_predictor_values(
                 alpha,
                 beta,
                 canonical,
@@ -154,17 +161,18 @@ def solve_games(
                 marginals,
                 merged,
                 outcome.multiplier,
-                limits[0],
-                limits[1],
-            )
-            verdict[game, 1] = values.max()
+                limits[GAIN],
+                limits[OFFSET],
+            ).max()
         if clean_in_place(predictor.sizes, predictor.weights, predictor.marginals, blocks):
             marginals, merged = tie_averages(canonical, split, predictor.marginals, blocks)
-            inclusion_in_order(marginals, merged, ranking[game], inclusion[game, 1])
-            values = small_adversary_values(
+            inclusion_in_order(marginals, merged, ranking, inclusion[game, 1])
+            lower = small_adversary_values(
                 alpha, beta, canonical, predictor.sizes, predictor.weights, marginals, merged
-            )
-            verdict[game, 0] = values.min()
+            ).min()
+        # Rounding may put the bounds in the wrong order by a few units in the last place.
+        verdict[game, 0], verdict[game, 1] = upper, max(upper - lower, 0.0)
+        verdict[game, 2] = outcome.iterations
     return (
         outcome.upper,
         outcome.lower,

@@ -95,15 +95,15 @@ def judge_fast(metric: Metric, scores: Floats, tol: float, *, max_iter: int = 15
     inclusion : ndarray, shape (games, 2, n)
         The adversary's and the predictor's inclusion probabilities.
     verdict : ndarray, shape (games, 3)
-        What they prove: lower and upper bound, infinite if there is nothing. Then the iterations.
+        What they prove: an upper bound of the value, and how far below a lower one is; both infinite if
+        there is nothing. Then the iterations.
 
     Examples
     --------
     >>> import metricfit as mf
     >>> inclusion, verdict = judge_fast(mf.accuracy, np.array([[0.5, -0.5], [2.0, 0.5]]), 1e-4)
-    >>> verdict[:, :2].round(2)
-    array([[ 0.5 ,  0.5 ],
-           [-1.5 , -1.5 ]])
+    >>> verdict[:, 0].round(2), verdict[:, 1].max() <= 1e-4
+    (array([ 0.5, -1.5]), True)
     """
     _ready()
     return _judge(metric, scores, tol, max_iter)
@@ -113,12 +113,11 @@ def _judge(metric: Metric, scores: Floats, tol: float, max_iter: int) -> tuple[F
     games, n = scores.shape
     inclusion, verdict = np.empty((games, 2, n)), np.empty((games, 3))
     if metric.constraints or n > SINGLE_ITEMS:
-        verdict[:] = -np.inf, np.inf, 0.0
+        verdict[:] = np.inf, np.inf, 0.0
         return inclusion, verdict
     solve_games(
         *whole_setting(metric, n),
         scores,
-        np.argsort(-scores, axis=1, kind="stable"),
         FIRST_TARGET * tol,
         max_iter,
         ATTEMPTS[0][0],
@@ -202,7 +201,6 @@ def _attempt(game: Game, setting: Setting, target: float, steps: int, regularisa
     upper, lower, iterations, multipliers, l, s, q, k, r, p = solve_games(
         *setting,
         game.scores[None, :],
-        np.arange(game.n)[None, :],
         target,
         steps,
         regularisation,

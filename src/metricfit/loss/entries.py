@@ -1,0 +1,43 @@
+"""Whether the entries of a batch are usable, and which of them take part."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["valid_entries"]
+
+
+def valid_entries(
+    logits: NDArray[np.float64], targets: NDArray[np.float64], ignore_index: int | None
+) -> NDArray[np.bool_]:
+    """Say which entries take part, after checking those.
+
+    Examples
+    --------
+    >>> valid_entries(np.array([[0.3], [np.nan]]), np.array([[1.0], [-100.0]]), -100)
+    array([[ True],
+           [False]])
+    """
+    if targets.size == 0:
+        n, columns = targets.shape
+        raise ValueError(
+            f"a batch of {n} items and {columns} labels has no loss; leave empty batches out, or use "
+            "drop_last=True in the DataLoader"
+        )
+    valid = np.ones(targets.shape, np.bool_) if ignore_index is None else targets != ignore_index
+    strange = valid & (targets != 0) & (targets != 1)
+    unusable = valid & ~np.isfinite(logits)
+    if strange.any():
+        besides = "" if ignore_index is None else f", or ignore_index={ignore_index}"
+        raise ValueError(
+            f"targets must be 0 or 1{besides}, but one is {targets[strange][0]:g}; recode them, for instance "
+            "as targets > 0"
+        )
+    if unusable.any():
+        row, column = (int(index[0]) for index in np.nonzero(unusable))
+        raise ValueError(
+            f"logits must be finite, but that of item {row}, label {column} is {logits[row, column]:g}; "
+            "the model has diverged, or there are missing values in its input"
+        )
+    return valid
