@@ -15,10 +15,11 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def kernel(function: Function) -> Function:
     """Compile a function with Numba: cached on disk, without the interpreter lock, one thread.
 
-    Division follows NumPy (infinities instead of exceptions). ``fastmath`` stays off, because it
-    would remove the guards against NaN.
+    Division follows NumPy (infinities instead of exceptions). ``fastmath`` is turned off, because it would
+    remove the guards against NaN, and a fused product leaves other rounding than the one that is cleaned up.
+    Without a word about it, Numba would take it over from a kernel that calls this one.
 
     Numba compiles once per type of argument, and a read-only array is another type than a writeable
     one. Pass the same kind each time: metric tables are read-only, everything else is writeable.
     """
-    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=False)(function))

@@ -94,13 +94,11 @@ def play_on_host(
     losses: ArrayLike = outcome.losses
     if told.reduction != "none":
         losses = math.fsum(outcome.losses.ravel().tolist()) / games
-    slope = outcome.slopes
+    slope = outcome.slopes[own]
     if ranks != games:
         # Data parallel training averages over the ranks the gradients that each has for its own part only.
-        slope = slope[own] * (ranks / games)
-    first = _like(logits, losses, _loss_shape(logits, told))
-    second = _like(logits, slope, logits.shape)
-    return first, second
+        slope *= ranks / games
+    return _like(logits, losses, _loss_shape(logits, told)), _like(logits, slope, logits.shape)
 
 
 metric_loss = torch.library.custom_op("metricfit::metric_loss", play_batch, mutates_args=())
@@ -118,13 +116,18 @@ def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> N
     ctx.dtype = inputs[0].dtype
 
 
-def _backward(ctx: Any, grad_loss: Tensor, _grad_slope: Tensor | None = None) -> tuple[Tensor | None, ...]:
+def _backward(ctx: Any, grad_loss: Tensor, _grad_slope: Tensor) -> tuple[Tensor | None, ...]:
     # The slope is constant between the kinks of the loss: what comes in for it has no effect.
     (slope,) = ctx.saved_tensors
+    return _times(grad_loss, slope, ctx.dtype), None, None, None
+
+
+def _times(grad_loss: Tensor, slope: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return the gradient of the logits from that of the loss, which has one entry per game or none."""
     if grad_loss.dim() and grad_loss.shape[0] > 1:
         groups, n = grad_loss.shape[0], slope.shape[0]
         grad_loss = grad_loss[torch.arange(n, device=slope.device) * groups // n]
-    return (grad_loss * slope).to(ctx.dtype), None, None, None
+    return (grad_loss * slope).to(dtype)
 
 
 metric_loss.register_autograd(_backward, setup_context=_save)
@@ -175,14 +178,19 @@ class HostFunction(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, logits: Tensor, targets: Tensor, settings: str, recorder: int) -> Tensor:
         """Play the games."""
-        result = play_batch(logits, targets, settings, recorder)
-        _save(ctx, (logits,), result)
-        return result[0]
+        loss, slope = play_batch(logits, targets, settings, recorder)
+        ctx.save_for_backward(slope, logits)
+        return loss
 
     @staticmethod
     def backward(ctx: Any, grad_loss: Tensor) -> tuple[Tensor | None, ...]:
         """Multiply with the slope."""
-        return _backward(ctx, grad_loss)
+        slope, logits = ctx.saved_tensors
+        result = _times(grad_loss, slope, logits.dtype)
+        if torch.is_grad_enabled():
+            # Who differentiates once more is to find the logits, and a zero.
+            result = result + 0.0 * logits
+        return result, None, None, None
 
 
 def apply_metric_loss(logits: Tensor, targets: Tensor, settings: str, recorder: int) -> Tensor:
@@ -194,7 +202,8 @@ def apply_metric_loss(logits: Tensor, targets: Tensor, settings: str, recorder: 
     elif _is_watched() or not logits.is_cpu or type(logits) not in (Tensor, torch.nn.Parameter):
         apply = MetricLossFunction.apply
     else:
-        loss = HostFunction.apply(logits, targets, settings, recorder)  # type: ignore[no-untyped-call]
+        apply = HostFunction.apply
+        loss = apply(logits, targets, settings, recorder)
         return loss
     loss = apply(logits, targets, settings, recorder)[0]
     return loss
@@ -235,7 +244,7 @@ def _on_host(logits: Tensor, targets: Tensor) -> tuple[NDArray[np.float64], NDAr
 def _column(tensor: Tensor) -> NDArray[np.float64]:
     # NumPy does not know this type.
     known = tensor.float() if tensor.dtype == torch.bfloat16 else tensor
-    return np.asarray(known.numpy(force=True), np.float64)
+    return np.asarray(known.detach().cpu().numpy(), np.float64)
 
 
 def _like(logits: Tensor, values: ArrayLike, shape: tuple[int, ...]) -> Tensor:

@@ -102,7 +102,7 @@ def judge_fast(metric: Metric, scores: Floats, tol: float, *, max_iter: int = 15
     --------
     >>> import metricfit as mf
     >>> inclusion, verdict = judge_fast(mf.accuracy, np.array([[0.5, -0.5], [2.0, 0.5]]), 1e-4)
-    >>> verdict[:, 0].round(2), verdict[:, 1].max() <= 1e-4
+    >>> verdict[:, 0].round(2), bool(verdict[:, 1].max() <= 1e-4)
     (array([ 0.5, -1.5]), True)
     """
     _ready()
