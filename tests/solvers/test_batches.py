@@ -85,6 +85,7 @@ def test_one_compilation_serves_all_kinds_of_games():
     for scores in (strided, frozen, strided.astype(np.float32), list(strided)):
         mf.solve(mf.f1, scores)
         mf.solve(mf.precision_at_recall(0.5), scores, labels)
+        mf.solve(mf.precision_at_recall_specificity(0.5, 0.3), scores, labels)
     mf.solve_many(mf.f1, [strided, strided[::-1]], threads=2)
     mf.solve(mf.f1, np.linspace(-0.1, 0.1, 450), tol=1e-2)
     assert len(solve_games.signatures) == 1

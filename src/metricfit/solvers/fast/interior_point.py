@@ -48,6 +48,7 @@ from .state import (
     Ints,
     Iterate,
     Problem,
+    inlined,
     inner,
     new_columns,
     new_iterate,
@@ -166,7 +167,7 @@ def constraint_slack(problem: Problem, it: Iterate, c: int) -> float:
     return slack
 
 
-@inner
+@inlined
 def solve_restricted(
     problem: Problem, opening: Ints, tolerance: float, max_iterations: int, regularisation: float
 ) -> Outcome:

@@ -107,7 +107,8 @@ def restrict(
     else:
         positives = np.where(blocks[:-1] < game.split, np.diff(blocks), 0)[order]
         hits = np.concatenate((np.zeros(1), np.cumsum(positives / unit)))
-        limits = np.stack((game.gain[:, rows] * unit, game.offset[:, rows]))
+        # Indexing lays several constraints out side by side, and kernels are compiled for rows.
+        limits = np.ascontiguousarray(np.stack((game.gain[:, rows] * unit, game.offset[:, rows])))
         chain_gain = np.ascontiguousarray(limits[GAIN][:, chain] * hits + limits[OFFSET][:, chain])
     if unit != 1.0:
         whole, whole_t = whole.copy(), whole_t.copy()

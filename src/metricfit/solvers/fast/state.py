@@ -40,6 +40,15 @@ def inner(function: Function) -> Function:
     return cast(Function, nb.njit(**options)(function))
 
 
+def inlined(function: Function) -> Function:
+    """Make a function a part of the compiled function that calls it.
+
+    Everything that a function calls is optimised anew along with it, so that a level of calls near the top
+    costs seconds.
+    """
+    return cast(Function, nb.njit(inline="always", **OPTIONS)(function))
+
+
 # Arrays of one shape are kept together: Numba passes every array of a tuple on its own, and compiling that
 # took longer than compiling the arithmetic. The names below say which of them is meant.
 ALPHA, BETA = range(2)
