@@ -93,7 +93,8 @@ def restrict(
         limits, chain_gain = np.empty((2, 0, rows.size)), np.empty((0, rows.size))
     else:
         hits = np.concatenate((np.zeros(1), np.cumsum(items[POSITIVE] * items[WEIGHT])))
-        limits = np.stack((game.gain[:, rows] * unit, game.offset[:, rows]))
+        # Indexing has laid several constraints out side by side, and kernels are compiled for rows.
+        limits = np.ascontiguousarray(np.stack((game.gain[:, rows] * unit, game.offset[:, rows])))
         chain_gain = np.ascontiguousarray(limits[GAIN][:, chain] * hits + limits[OFFSET][:, chain])
     if unit != 1.0:
         whole, whole_t = whole.copy(), whole_t.copy()
