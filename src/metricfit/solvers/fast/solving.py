@@ -27,6 +27,7 @@ from metricfit.solvers.solution import Answer
 
 from .grouping import first_blocks, refined_blocks, sizes_to_try
 from .interior_point import Outcome, solve_restricted
+from .memory import workspace
 from .restriction import chain_order, restrict, settle, tables_at, to_strategies, whole_tables
 from .state import Floats, Ints, Problem
 
@@ -136,9 +137,11 @@ def _survives(game: Game, answer: Answer, tol: float) -> bool:
 
 def _attempts(problem: Problem, opening: Ints, tolerance: float, max_iter: int) -> tuple[Outcome, int, str]:
     """Solve with one setting after the other until the gap closes; keep the best."""
+    w = workspace(problem.items.shape[1], problem.limits.shape[1])
     best, iterations, note = None, 0, ""
     for regularisation, patience in ATTEMPTS:
-        outcome = solve_restricted(problem, opening, tolerance, patience * max_iter, regularisation)
+        steps = patience * max_iter
+        outcome = solve_restricted(problem, opening, tolerance, steps, regularisation, w)
         iterations += outcome.iterations
         gap = outcome.upper - outcome.lower
         if best is None or gap < best.upper - best.lower:
