@@ -25,6 +25,7 @@ from metricfit.metrics import accuracy
 from metricfit.solvers.lp import solve_exact_lp
 from metricfit.solvers.solution import Answer
 
+from .compiling import compile_solver
 from .grouping import first_blocks, refined_blocks, sizes_to_try
 from .interior_point import Outcome, solve_restricted
 from .memory import workspace
@@ -84,6 +85,7 @@ def _compile() -> None:
     notice = Thread(target=_announce, args=(finished, time.process_time()), daemon=True)
     notice.start()
     try:
+        compile_solver()
         _solve_items(make_game(accuracy, [0.1, -0.1]), 1e-3, 50)
     finally:
         finished.set()
@@ -95,7 +97,7 @@ def _announce(finished: Event, began: float) -> None:
     while not finished.wait(0.1):
         if time.process_time() - began > NOTICE_SECONDS:
             logging.getLogger("metricfit").warning(
-                "compiling the solver, about half a minute; this happens once per installation"
+                "compiling the solver, about twenty seconds; this happens once per installation"
             )
             return
 
