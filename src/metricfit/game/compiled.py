@@ -22,4 +22,5 @@ def kernel(function: Function) -> Function:
     Numba compiles once per type of argument, and a read-only array is another type than a writeable
     one. Pass the same kind each time: metric tables are read-only, everything else is writeable.
     """
-    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=False)(function))
+    options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    return cast(Function, numba.njit(fastmath=False, **options)(function))

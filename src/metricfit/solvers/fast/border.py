@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from .state import Floats, Ints, inner
+from .state import Floats, Ints, lean
 
 
-@inner
+@lean
 def lu_factorise(matrix: Floats, m: int, pivot: Ints, scale: Floats) -> None:
     """LU with partial pivoting after symmetric equilibration; the border is indefinite."""
     for x in range(m):
@@ -41,7 +41,7 @@ def lu_factorise(matrix: Floats, m: int, pivot: Ints, scale: Floats) -> None:
                     matrix[x, x2] -= factor * matrix[k, x2]
 
 
-@inner
+@lean
 def lu_solve(matrix: Floats, m: int, pivot: Ints, scale: Floats, x: Floats) -> None:
     """Solve in place with the factors of :func:`lu_factorise`."""
     for k in range(m):

@@ -1,8 +1,7 @@
 """Exact mixtures of sets out of iterates that are so up to rounding, before they are judged."""
 
-import numpy as np
-
 from .growth import dilute
+from .parts import part
 from .state import (
     ALPHA,
     INSIDE,
@@ -14,11 +13,12 @@ from .state import (
     Floats,
     Iterate,
     Problem,
-    inner,
+    Workspace,
+    lean,
 )
 
 
-@inner
+@lean
 def tidy_columns(columns: Columns, count: Floats, sizes: Floats, total: float) -> None:
     """Remove rounding from the marginals, so that the bounds computed from them are valid."""
     used = columns.used[0]
@@ -46,7 +46,7 @@ def tidy_columns(columns: Columns, count: Floats, sizes: Floats, total: float) -
                 columns.marginal[INSIDE, a, i] *= 1.0 - move
 
 
-@inner
+@lean
 def tidy(problem: Problem, it: Iterate) -> None:
     """Make both players' strategies exact mixtures of sets."""
     adversary, predictor = it.adversary, it.predictor
@@ -65,7 +65,7 @@ def tidy(problem: Problem, it: Iterate) -> None:
     tidy_columns(predictor, problem.items[WEIGHT], problem.predictor_sizes, total)
 
 
-@inner
+@lean
 def copy_strategy(source: Columns, target: Columns) -> None:
     """Copy a player's strategy, without its dual variables."""
     target.used[0] = source.used[0]
@@ -77,8 +77,8 @@ def copy_strategy(source: Columns, target: Columns) -> None:
             target.marginal[INSIDE, a, i] = source.marginal[INSIDE, a, i]
 
 
-@inner
-def pool(problem: Problem, adversary: Columns, row: int, target: Columns) -> None:
+@part
+def pool(problem: Problem, adversary: Columns, w: Workspace, row: int, target: Columns) -> None:
     """Average the adversary over neighbours until the predictor's item gains at ``row`` fall.
 
     Pool-adjacent-violators, within each label. Averaging never raises a best response, and without
@@ -88,10 +88,9 @@ def pool(problem: Problem, adversary: Columns, row: int, target: Columns) -> Non
     groups = problem.items.shape[1]
     used = adversary.used[0]
     copy_strategy(adversary, target)
-    member = np.empty(groups, np.int64)  # groups of this label, in the order of the chain
-    first = np.empty(groups + 1, np.int64)  # where each pool begins in it
-    level = np.empty(groups)
-    weight = np.empty(groups)
+    member = w.order[0]  # groups of this label, in the order of the chain
+    first = w.order[1]  # where each pool begins in it
+    level, weight = w.scratch[0], w.scratch[1]
     for label in range(2):
         members, pools = 0, 0
         for i in range(groups):

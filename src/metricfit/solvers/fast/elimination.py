@@ -20,14 +20,14 @@ Border order: predictor masses (f), adversary prices (q), adversary masses (q + 
 (f), the two levels, the constraints' multipliers (C).
 """
 
-import numpy as np
-
 from .border import lu_factorise
+from .parts import part
 from .state import (
     BETA,
     CURVATURE,
     DUAL_INSIDE,
     DUAL_OUTSIDE,
+    FACTOR,
     GAIN,
     INSIDE,
     MAX_COLUMNS,
@@ -43,18 +43,20 @@ from .state import (
     Iterate,
     Problem,
     Workspace,
-    inner,
+    lean,
 )
 
 
-@inner
-def invert_items(w: Workspace, groups: int, q: int, f: int) -> None:
+@part
+def invert_items(problem: Problem, it: Iterate, w: Workspace) -> None:
     """Invert the block of every item, with D and E the diagonals of its two sets of marginals.
 
     ``inverse`` is N^-1 for N = D + A' E^-1 A, and ``mixed`` is E^-1 A N^-1. Near the solution D and E both
     get tiny; everything is therefore derived from the one computed N^-1, so that elimination and
     back-substitution agree to rounding. All items are treated in one sweep, which runs along them.
     """
+    q, f = it.adversary.used[0], it.predictor.used[0]
+    groups = problem.items.shape[1]
     n = w.inverse
     for b in range(q):
         for i in range(groups):
@@ -117,7 +119,7 @@ def invert_items(w: Workspace, groups: int, q: int, f: int) -> None:
                 mixed[i] *= w.predictor[CURVATURE, a, i]
 
 
-@inner
+@lean
 def weighted_sum(x: Floats, y: Floats, z: Floats) -> float:
     """Sum of products of three vectors."""
     total = 0.0
@@ -126,7 +128,7 @@ def weighted_sum(x: Floats, y: Floats, z: Floats) -> float:
     return total
 
 
-@inner
+@part
 def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
     """Compute the border of the Newton system without the items' marginals; upper triangle."""
     adversary, predictor = it.adversary, it.predictor
@@ -241,7 +243,7 @@ def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
         border[x, x] += it.multiplier_slack[c] / it.multiplier[c]
 
 
-@inner
+@lean
 def subtract_rows(target: Floats, factor: Floats, rows: Floats, count: int, first: int, m: int) -> None:
     """Subtract ``factor @ rows[:count]`` between two places, four rows at a time: short loops are dear."""
     b = 0
@@ -256,10 +258,9 @@ def subtract_rows(target: Floats, factor: Floats, rows: Floats, count: int, firs
         b += 1
 
 
-@inner
-def add_multiples(rows: Floats, factor: Floats, vector: Floats, count: int) -> None:
+@lean
+def add_multiples(rows: Floats, factor: Floats, vector: Floats, count: int, m: int) -> None:
     """Add ``outer(factor, vector)`` to the first rows, four at a time."""
-    m = vector.shape[0]
     b = 0
     while b + 3 < count:
         w0, w1, w2, w3 = factor[b], factor[b + 1], factor[b + 2], factor[b + 3]
@@ -276,7 +277,7 @@ def add_multiples(rows: Floats, factor: Floats, vector: Floats, count: int) -> N
         b += 1
 
 
-@inner
+@part
 def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
     """Eliminate the chain by a Kalman filter and complete the border's Schur complement."""
     adversary, predictor = it.adversary, it.predictor
@@ -289,10 +290,13 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
     m = first_multiplier + constraints
     # Filtered mean of the random walk for each border unknown, plus the items' own share. The columns of
     # the prices are the walk's posterior covariance: a price enters every item of its column alike.
-    state = np.zeros((q, m))
-    e = np.empty(m)
-    out, out_p = np.empty(q), np.empty(f)
+    state = w.filtered[: q * m].reshape((q, m))
+    for b in range(q):
+        for x in range(m):
+            state[b, x] = 0.0
+    out, out_p = w.running[1], w.running[2]
     for j in range(groups + 1):
+        e = w.innovation[j]
         if j > 0:
             i = j - 1
             count = problem.items[WEIGHT, i]
@@ -335,10 +339,8 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
         w.along[PRECISION, j] = precision
         for b in range(q):
             w.kalman_gain[j, b] = -e[prices + b] * precision
-        add_multiples(state, w.kalman_gain[j], e, q)
-        for x in range(m):
-            w.innovation[j, x] = e[x]
-    factor = np.empty(groups + 1)
+        add_multiples(state, w.kalman_gain[j], e, q, m)
+    factor = w.along[FACTOR]
     for x in range(m):
         for j in range(groups + 1):
             factor[j] = -w.innovation[j, x] * w.along[PRECISION, j]
@@ -347,7 +349,7 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
             w.border[x2, x] = w.border[x, x2]
 
 
-@inner
+@part
 def factorise(problem: Problem, it: Iterate, w: Workspace, regularisation: float) -> None:
     """Eliminate the items, then the chain, and factorise what remains."""
     adversary, predictor = it.adversary, it.predictor
@@ -379,7 +381,7 @@ def factorise(problem: Problem, it: Iterate, w: Workspace, regularisation: float
             w.predictor[CURVATURE, a, i] = 1.0 / (
                 predictor.marginal[DUAL_INSIDE, a, i] * per_inside + out + regularisation
             )
-    invert_items(w, groups, q, f)
+    invert_items(problem, it, w)
     eliminate_items(problem, it, w)
     filter_chain(problem, it, w)
     lu_factorise(w.border, 2 * f + 2 * q + 4 + it.multiplier.shape[0], w.pivot, w.scale)

@@ -7,6 +7,7 @@ rounding, feasible.
 
 import numpy as np
 
+from .parts import part
 from .state import (
     ALPHA,
     DUAL_INSIDE,
@@ -25,11 +26,11 @@ from .state import (
     Iterate,
     Problem,
     Workspace,
-    inner,
+    lean,
 )
 
 
-@inner
+@lean
 def central_column(value: Floats, count: Floats, size: float, mass: float, mu: float, share: Floats) -> float:
     """Spread ``size`` items so that share and 1 - share are on the central path of their values.
 
@@ -66,13 +67,19 @@ def central_column(value: Floats, count: Floats, size: float, mass: float, mu: f
     return float(price)
 
 
-@inner
+@lean
 def open_column(
-    columns: Columns, index: int, value: Floats, count: Floats, size: float, mass: float, mu: float
+    columns: Columns,
+    index: int,
+    value: Floats,
+    count: Floats,
+    size: float,
+    mass: float,
+    mu: float,
+    share: Floats,
 ) -> float:
     """Put a column of this mass into play; returns the price at which it is centred."""
     a = columns.used[0]
-    share = np.empty(value.shape[0])
     price = central_column(value, count, size, mass, mu, share)
     for i in range(value.shape[0]):
         columns.marginal[INSIDE, a, i] = mass * share[i]
@@ -87,7 +94,7 @@ def open_column(
     return price
 
 
-@inner
+@lean
 def dilute(columns: Columns, factor: float) -> None:
     """Scale a player's columns to make room for a new one."""
     for a in range(columns.used[0]):
@@ -99,7 +106,7 @@ def dilute(columns: Columns, factor: float) -> None:
     columns.mass[MAX_COLUMNS + 1] *= factor
 
 
-@inner
+@lean
 def item_costs(problem: Problem, it: Iterate, column: int, cost: Floats) -> None:
     """Compute what each item costs the adversary in a set of this size, against the predictor."""
     groups = problem.items.shape[1]
@@ -113,19 +120,21 @@ def item_costs(problem: Problem, it: Iterate, column: int, cost: Floats) -> None
             cost[i] += alpha * it.predictor.marginal[INSIDE, a, i]
 
 
-@inner
-def add_adversary(problem: Problem, it: Iterate, column: int, mass: float, mu: float) -> None:
+@part
+def add_adversary(problem: Problem, it: Iterate, w: Workspace, column: int, mass: float, mu: float) -> None:
     """Let the adversary play sets of this size too."""
     dilute(it.adversary, 1.0 - mass)
-    cost = np.empty(problem.items.shape[1])
+    cost = w.scratch[0]
     item_costs(problem, it, column, cost)
     size = problem.adversary_sizes[column]
-    price = open_column(it.adversary, column, cost, problem.items[WEIGHT], size, mass, mu)
+    price = open_column(it.adversary, column, cost, problem.items[WEIGHT], size, mass, mu, w.scratch[1])
     it.adversary.price[it.adversary.used[0] - 1] = -price
 
 
-@inner
-def split_adversary(problem: Problem, it: Iterate, column: int, mu: float, least: float) -> bool:
+@part
+def split_adversary(
+    problem: Problem, it: Iterate, w: Workspace, column: int, mu: float, least: float
+) -> bool:
     """Let the adversary play sets of this size too, in place of sets a little smaller and larger.
 
     The new column interpolates between its neighbours among the sizes in play, whose masses shrink
@@ -153,7 +162,7 @@ def split_adversary(problem: Problem, it: Iterate, column: int, mu: float, least
     from_below = mass * (1.0 - share) / adversary.mass[below]
     from_above = mass * share / adversary.mass[above]
     price = (1.0 - share) * adversary.price[below] + share * adversary.price[above]
-    cost = np.empty(groups)
+    cost = w.scratch[0]
     item_costs(problem, it, column, cost)
     for i in range(groups):
         inside = (
@@ -184,7 +193,7 @@ def split_adversary(problem: Problem, it: Iterate, column: int, mu: float, least
     return True
 
 
-@inner
+@lean
 def item_losses(problem: Problem, it: Iterate, row: int, loss: Floats) -> None:
     """Compute minus what each item earns the predictor in a set of this size, against the adversary."""
     groups = problem.items.shape[1]
@@ -199,20 +208,20 @@ def item_losses(problem: Problem, it: Iterate, row: int, loss: Floats) -> None:
             loss[i] -= alpha * it.adversary.marginal[INSIDE, b, i]
 
 
-@inner
-def add_predictor(problem: Problem, it: Iterate, row: int, mass: float, mu: float) -> None:
+@part
+def add_predictor(problem: Problem, it: Iterate, w: Workspace, row: int, mass: float, mu: float) -> None:
     """Let the predictor play all sets of this size, not only the chain's."""
     dilute(it.predictor, 1.0 - mass)
     for j in range(it.chain_mass.shape[0]):
         it.chain_mass[j] *= 1.0 - mass
-    loss = np.empty(problem.items.shape[1])
+    loss = w.scratch[0]
     item_losses(problem, it, row, loss)
     size = problem.predictor_sizes[row]
-    price = open_column(it.predictor, row, loss, problem.items[WEIGHT], size, mass, mu)
+    price = open_column(it.predictor, row, loss, problem.items[WEIGHT], size, mass, mu, w.scratch[1])
     it.predictor.price[it.predictor.used[0] - 1] = -price
 
 
-@inner
+@part
 def restore(problem: Problem, it: Iterate, w: Workspace, mu: float) -> None:
     """Enlarge slacks until every linear equation holds; ``w`` holds fresh residuals."""
     adversary, predictor = it.adversary, it.predictor
@@ -280,7 +289,7 @@ def restore(problem: Problem, it: Iterate, w: Workspace, mu: float) -> None:
                 predictor.marginal[DUAL_OUTSIDE, a, i] += spread
 
 
-@inner
+@lean
 def drop_columns(columns: Columns, gap: float) -> None:
     """Take sizes out of play that no near-optimal strategy uses.
 

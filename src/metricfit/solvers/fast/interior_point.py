@@ -30,6 +30,7 @@ from .growth import (
     split_adversary,
 )
 from .newton import evaluate
+from .parts import part
 from .pricing import chain_value, largest, most_promising, price_adversary, price_predictor
 from .state import (
     ALPHA,
@@ -45,14 +46,15 @@ from .state import (
     WEIGHT,
     Columns,
     Floats,
-    Ints,
+    Indices,
     Iterate,
     Problem,
-    inlined,
+    Vector,
+    Workspace,
     inner,
+    lean,
     new_columns,
     new_iterate,
-    new_workspace,
 )
 from .stepping import newton_step
 
@@ -69,8 +71,8 @@ class Outcome(NamedTuple):
     chain_mass: Floats
 
 
-@inner
-def start(problem: Problem, it: Iterate, opening: Ints) -> tuple[float, float]:
+@part
+def start(problem: Problem, it: Iterate, w: Workspace, opening: Indices) -> tuple[float, float]:
     """Set up a centred first point: sizes near the number of positive scores, a uniform chain."""
     groups = problem.items.shape[1]
     last = problem.adversary_sizes.shape[0] - 1
@@ -103,10 +105,9 @@ def start(problem: Problem, it: Iterate, opening: Ints) -> tuple[float, float]:
     adversary = it.adversary
     adversary.member[0] = True
     adversary.member[last] = True
-    if first > 1:
-        add_adversary(problem, it, 1, mass, mu)
-    for l in range(first, final + 1):
-        add_adversary(problem, it, l, mass, mu)
+    ones = columns - (final - first + 1)
+    for x in range(columns):
+        add_adversary(problem, it, w, 1 if x < ones else first + x - ones, mass, mu)
     for b in range(columns):
         scale = mass / adversary.mass[b]
         adversary.mass[b] = mass
@@ -119,11 +120,11 @@ def start(problem: Problem, it: Iterate, opening: Ints) -> tuple[float, float]:
     adversary.mass[MAX_COLUMNS + 1] = mass
     for row in opening:
         if not it.predictor.member[row]:
-            add_predictor(problem, it, row, 0.5 / opening.shape[0], mu)
+            add_predictor(problem, it, w, row, 0.5 / opening.shape[0], mu)
     return largest + steepest, mu
 
 
-@inner
+@lean
 def complementarity(problem: Problem, it: Iterate) -> tuple[float, float]:
     """Sum of all complementary products (the duality gap), and how many there are."""
     total = 0.0
@@ -151,7 +152,7 @@ def complementarity(problem: Problem, it: Iterate) -> tuple[float, float]:
     return total, pairs + 2.0 + groups + 1.0 + it.multiplier.shape[0]
 
 
-@inner
+@lean
 def constraint_slack(problem: Problem, it: Iterate, c: int) -> float:
     """Compute by how much the predictor's mixture satisfies constraint c."""
     slack = 0.0
@@ -167,9 +168,14 @@ def constraint_slack(problem: Problem, it: Iterate, c: int) -> float:
     return slack
 
 
-@inlined
+@inner
 def solve_restricted(
-    problem: Problem, opening: Ints, tolerance: float, max_iterations: int, regularisation: float
+    problem: Problem,
+    opening: Indices,
+    tolerance: float,
+    max_iterations: int,
+    regularisation: float,
+    w: Workspace,
 ) -> Outcome:
     """Solve the game on these groups and sizes until its bounds differ by ``tolerance``.
 
@@ -177,22 +183,51 @@ def solve_restricted(
     constraints they must make a feasible mixture possible.
     """
     groups = problem.items.shape[1]
-    w = new_workspace(groups, problem.limits.shape[1])
-    it = new_iterate(problem)
-    best = new_iterate(problem)
+    rows, columns = problem.tables.shape[1:]
+    it, best = new_iterate(problem), new_iterate(problem)
+    upper, lower, iterations = follow_path(
+        problem,
+        it,
+        w,
+        best,
+        new_columns(groups, rows),
+        np.empty(rows),
+        np.empty(rows),
+        np.empty(columns),
+        opening,
+        tolerance,
+        max_iterations,
+        regularisation,
+    )
+    return Outcome(upper, lower, iterations, best.adversary, best.multiplier, best.predictor, best.chain_mass)
+
+
+@part
+def follow_path(
+    problem: Problem,
+    it: Iterate,
+    w: Workspace,
+    best: Iterate,
+    pooled: Columns,
+    value_k: Vector,
+    value_p: Vector,
+    value_l: Vector,
+    opening: Indices,
+    tolerance: float,
+    max_iterations: int,
+    regularisation: float,
+) -> tuple[float, float, int]:
+    """Follow the central path while the linear program grows; what was found is in ``best``."""
+    groups = problem.items.shape[1]
     adversary, predictor = it.adversary, it.predictor
     constraints = problem.limits.shape[1]
     rows, columns = problem.tables.shape[1:]
     for row in range(rows):
         if problem.predictor_sizes[row] <= 0.0 or row == problem.chain[groups]:
             predictor.member[row] = True
-    magnitude, mu = start(problem, it, opening)
+    magnitude, mu = start(problem, it, w, opening)
     unbalanced = True
     priced = False
-    value_k = np.empty(rows)
-    value_p = np.empty(rows)
-    pooled = new_columns(groups, 1)
-    value_l = np.empty(columns)
     upper, lower = np.inf, -np.inf
     aim = 0.5
     iterations = 0
@@ -211,9 +246,9 @@ def solve_restricted(
         if (gap < aim or done) and not priced:
             tidy(problem, it)
             stride = 1 if done or gap < 20.0 * tolerance else coarse
-            price_predictor(problem, adversary, it.multiplier, predictor.member, stride, value_k)
-            price_adversary(problem, it, stride, value_l)
-            inner_k, inner_l = chain_value(problem, adversary, it.multiplier), np.inf
+            price_predictor(problem, adversary, w, it.multiplier, predictor.member, stride, value_k)
+            price_adversary(problem, it, w, stride, value_l)
+            inner_k, inner_l = chain_value(problem, adversary, w, it.multiplier), np.inf
             for row in range(rows):
                 if predictor.member[row]:
                     inner_k = max(inner_k, value_k[row])
@@ -225,8 +260,8 @@ def solve_restricted(
             best_k = value_k[row]
             needed_k = inner_k + 0.4 * max(inner_k - inner_l, 0.0) + 0.1 * tolerance
             if best_k > inner_k + 0.1 * tolerance:
-                pool(problem, adversary, row, pooled)
-                price_predictor(problem, pooled, it.multiplier, predictor.member, stride, value_p)
+                pool(problem, adversary, w, row, pooled)
+                price_predictor(problem, pooled, w, it.multiplier, predictor.member, stride, value_p)
                 row = largest(value_p)
                 if value_p[row] < best_k:
                     chosen = pooled
@@ -266,14 +301,14 @@ def solve_restricted(
                 )
                 if l < 0 or adversary.used[0] == MAX_COLUMNS:
                     break
-                if not split_adversary(problem, it, l, mu, 0.05 * mass):
-                    add_adversary(problem, it, l, mass, mu)
+                if not split_adversary(problem, it, w, l, mu, 0.05 * mass):
+                    add_adversary(problem, it, w, l, mass, mu)
                 added += 1
             for _ in range(6):
                 k = most_promising(value_k, predictor.member, needed_k, radius)
                 if k < 0 or predictor.used[0] == MAX_COLUMNS:
                     break
-                add_predictor(problem, it, k, mass, mu)
+                add_predictor(problem, it, w, k, mass, mu)
                 added += 1
             aim = max(0.4 * tolerance, 0.7 * gap)
             unbalanced = added > 0
@@ -284,4 +319,4 @@ def solve_restricted(
         factorise(problem, it, w, regularisation)
         if not newton_step(problem, it, w, gap / pairs, pairs):
             break
-    return Outcome(upper, lower, iterations, best.adversary, best.multiplier, best.predictor, best.chain_mass)
+    return upper, lower, iterations

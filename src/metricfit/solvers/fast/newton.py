@@ -1,8 +1,7 @@
 """The right-hand sides of the Newton system, and its solution with the factors of ``elimination``."""
 
-import numpy as np
-
 from .border import lu_solve
+from .parts import part
 from .state import (
     ALPHA,
     BETA,
@@ -30,11 +29,10 @@ from .state import (
     Iterate,
     Problem,
     Workspace,
-    inner,
 )
 
 
-@inner
+@part
 def evaluate(problem: Problem, it: Iterate, w: Workspace) -> None:
     """Item values of both players and the residuals of every linear equation."""
     adversary, predictor = it.adversary, it.predictor
@@ -129,7 +127,9 @@ def evaluate(problem: Problem, it: Iterate, w: Workspace) -> None:
         w.residual_border[a] = base
         w.residual_border[prices_p + a] = size * predictor.mass[a] - inside
         total -= predictor.mass[a]
-    running_inside = np.zeros(MAX_COLUMNS)
+    running_inside = w.running[0]
+    for b in range(q):
+        running_inside[b] = 0.0
     for j in range(groups + 1):
         row = problem.chain[j]
         value = (
@@ -161,7 +161,7 @@ def evaluate(problem: Problem, it: Iterate, w: Workspace) -> None:
         w.residual_border[levels + 2 + c] = slack
 
 
-@inner
+@part
 def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
     """Solve for the step that removes the residuals and meets the complementarity targets."""
     adversary, predictor = it.adversary, it.predictor
@@ -244,7 +244,9 @@ def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
             step[first_multiplier + c] -= problem.limits[GAIN, c, predictor.size_index[a]] * hits
 
     # Forward: filter the chain's right-hand side.
-    state = np.zeros(q)
+    state = w.running[0]
+    for b in range(q):
+        state[b] = 0.0
     for j in range(groups + 1):
         value = w.along[RESIDUAL_CHAIN, j] + w.along[COMP_CHAIN, j]
         if j > 0:

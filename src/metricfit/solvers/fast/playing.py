@@ -3,8 +3,9 @@
 This is the only way from Python into the interior point method, which is compiled as a part of it.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
+import numba as nb
 import numpy as np
 
 from metricfit.game.best_response import small_adversary_values, small_predictor_values, sort_ascending
@@ -12,9 +13,28 @@ from metricfit.game.strategy import clean_in_place, inclusion_in_order, tie_aver
 
 from .interior_point import solve_restricted
 from .mixtures import adversary_mixture, predictor_mixture, settle
-from .state import GAIN, OFFSET, POSITIVE, SCORE, WEIGHT, Floats, Ints, Problem, inner, kernel
+from .state import (
+    GAIN,
+    OFFSET,
+    POSITIVE,
+    SCORE,
+    WEIGHT,
+    Cube,
+    Floats,
+    Indices,
+    Ints,
+    Matrix,
+    Problem,
+    Vector,
+    Workspace,
+    inner,
+    kernel,
+)
 
 __all__ = ["Setting", "solve_games"]
+
+Table = Annotated[Floats, nb.types.Array(nb.float64, 2, "C", readonly=True)]
+"""A table of the metric, which is read-only."""
 
 SPARE = 0.05
 """Share of the tolerance that the smallest probabilities of the chain may take with them."""
@@ -76,28 +96,29 @@ def sum_up(scores: Floats, blocks: Ints, order: Ints, split: int, reach: float) 
 
 @kernel
 def solve_games(
-    tables: Floats,
-    tables_t: Floats,
-    predictor_sizes: Floats,
-    adversary_sizes: Floats,
-    chain: Ints,
-    limits: Floats,
-    chain_gain: Floats,
-    rows: Ints,
-    columns: Ints,
-    blocks: Ints,
-    order: Ints,
+    tables: Cube,
+    tables_t: Cube,
+    predictor_sizes: Vector,
+    adversary_sizes: Vector,
+    chain: Indices,
+    limits: Cube,
+    chain_gain: Matrix,
+    rows: Indices,
+    columns: Indices,
+    blocks: Indices,
+    order: Indices,
     split: int,
     reach: float,
-    opening: Ints,
-    scores: Floats,
+    opening: Indices,
+    scores: Matrix,
     tolerance: float,
     max_iterations: int,
     regularisation: float,
-    alpha: Floats,
-    beta: Floats,
-    inclusion: Floats,
-    verdict: Floats,
+    alpha: Table,
+    beta: Table,
+    inclusion: Cube,
+    verdict: Matrix,
+    w: Workspace,
 ) -> tuple[float, float, int, Floats, Ints, Floats, Floats, Ints, Floats, Floats]:
     """Solve games one after the other; have the referee judge those that there is room to write down for.
 
@@ -140,7 +161,7 @@ def solve_games(
             limits,
             chain_gain,
         )
-        outcome = solve_restricted(problem, opening, tolerance, max_iterations, regularisation)
+        outcome = solve_restricted(problem, opening, tolerance, max_iterations, regularisation, w)
         adversary = settle(canonical, blocks, reach, adversary_mixture(outcome.adversary, order, columns))
         predictor = predictor_mixture(
             outcome.predictor, outcome.chain_mass, order, rows, chain, SPARE * tolerance

@@ -5,6 +5,7 @@ They bound the value of the restricted game from both sides and say which sizes 
 
 import numpy as np
 
+from .parts import part
 from .state import (
     ALPHA,
     BETA,
@@ -20,12 +21,15 @@ from .state import (
     Floats,
     Ints,
     Iterate,
+    Marks,
     Problem,
-    inner,
+    Vector,
+    Workspace,
+    lean,
 )
 
 
-@inner
+@lean
 def smallest_sum(value: Floats, count: Floats, order: Ints, size: float) -> float:
     """Least total of ``size`` items, where group g offers ``count[g]`` items of ``value[g]``.
 
@@ -63,8 +67,8 @@ def smallest_sum(value: Floats, count: Floats, order: Ints, size: float) -> floa
     return total
 
 
-@inner
-def price_adversary(problem: Problem, it: Iterate, stride: int, value: Floats) -> None:
+@part
+def price_adversary(problem: Problem, it: Iterate, w: Workspace, stride: int, value: Vector) -> None:
     """``value[l]``: payoff if the adversary answers the predictor with its best set of size l.
 
     Only every ``stride``-th size and those in play are looked at; the others are set to infinity.
@@ -73,8 +77,9 @@ def price_adversary(problem: Problem, it: Iterate, stride: int, value: Floats) -
     groups = problem.items.shape[1]
     sizes = problem.adversary_sizes.shape[0]
     f = predictor.used[0]
-    order = np.arange(groups)
-    cost = np.empty(groups)
+    cost, order = w.scratch[0], w.order[0]
+    for i in range(groups):
+        order[i] = i
     for l in range(sizes):
         if l % stride != 0 and not it.adversary.member[l]:
             value[l] = np.inf
@@ -101,14 +106,15 @@ def price_adversary(problem: Problem, it: Iterate, stride: int, value: Floats) -
         value[l] = total
 
 
-@inner
+@part
 def price_predictor(
     problem: Problem,
     adversary: Columns,
-    multiplier: Floats,
-    member: Flags,
+    w: Workspace,
+    multiplier: Vector,
+    member: Marks,
     stride: int,
-    value: Floats,
+    value: Vector,
 ) -> None:
     """``value[k]``: payoff if the predictor answers the adversary with its best set of size k.
 
@@ -123,8 +129,9 @@ def price_predictor(
         for b in range(q):
             chosen += adversary.marginal[INSIDE, b, i]
         base -= problem.items[WEIGHT, i] * problem.items[SCORE, i] * chosen
-    order = np.arange(groups)
-    loss = np.empty(groups)
+    loss, order = w.scratch[0], w.order[0]
+    for i in range(groups):
+        order[i] = i
     for row in range(problem.tables.shape[1]):
         if row % stride != 0 and not member[row]:
             value[row] = -np.inf
@@ -150,13 +157,15 @@ def price_predictor(
         value[row] = total
 
 
-@inner
-def chain_value(problem: Problem, adversary: Columns, multiplier: Floats) -> float:
+@lean
+def chain_value(problem: Problem, adversary: Columns, w: Workspace, multiplier: Floats) -> float:
     """Find the best payoff among the sets of the chain, against the current adversary."""
     q = adversary.used[0]
     last = problem.adversary_sizes.shape[0] - 1
     groups = problem.items.shape[1]
-    running = np.zeros(q)
+    running = w.running[0]
+    for b in range(q):
+        running[b] = 0.0
     cost = 0.0
     best = -np.inf
     for j in range(groups + 1):
@@ -180,7 +189,7 @@ def chain_value(problem: Problem, adversary: Columns, multiplier: Floats) -> flo
     return best - cost
 
 
-@inner
+@lean
 def largest(value: Floats) -> int:
     """Index of the largest entry."""
     best = 0
@@ -190,7 +199,7 @@ def largest(value: Floats) -> int:
     return best
 
 
-@inner
+@lean
 def most_promising(value: Floats, member: Flags, threshold: float, radius: int) -> int:
     """Index of the largest value above the threshold among sizes not in play, or -1.
 

@@ -24,7 +24,9 @@ from metricfit.metrics import Metric, accuracy
 from metricfit.solvers.lp import solve_exact_lp
 from metricfit.solvers.solution import Answer
 
+from .compiling import compile_solver
 from .grouping import first_blocks, refined_blocks, sizes_to_try
+from .memory import workspace
 from .playing import Setting, solve_games
 from .restriction import chain_order, opening_sizes, restrict, tables_at, whole_setting, whole_tables
 from .state import Floats, Ints
@@ -124,6 +126,7 @@ def _judge(metric: Metric, scores: Floats, tol: float, max_iter: int) -> tuple[F
         *metric.table(n),
         inclusion,
         verdict,
+        workspace(n, 0),
     )
     return inclusion, verdict
 
@@ -140,6 +143,7 @@ def _compile() -> None:
     notice = Thread(target=_announce, args=(finished, time.process_time()), daemon=True)
     notice.start()
     try:
+        compile_solver()
         _judge(accuracy, np.array([[0.1, -0.1]]), 1e-3, 50)
     finally:
         finished.set()
@@ -151,7 +155,7 @@ def _announce(finished: Event, began: float) -> None:
     while not finished.wait(0.1):
         if time.process_time() - began > NOTICE_SECONDS:
             logging.getLogger("metricfit").warning(
-                "compiling the solver, about half a minute; this happens once per installation"
+                "compiling the solver, about twenty seconds; this happens once per installation"
             )
             return
 
@@ -208,6 +212,7 @@ def _attempt(game: Game, setting: Setting, target: float, steps: int, regularisa
         NO_TABLE,
         np.empty((0, 2, game.n)),
         np.empty((0, 3)),
+        workspace(setting.order.size, setting.limits.shape[1]),
     )
     adversary, predictor = Strategy(l, s, q, setting.blocks), Strategy(k, r, p, setting.blocks)
     return _Attempt(upper - lower, iterations, multipliers, adversary, predictor)

@@ -1,7 +1,7 @@
 """What the interior point method works on: the restricted game and the current iterate."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Annotated, Any, NamedTuple, TypeVar, cast
 
 import numba as nb
 import numpy as np
@@ -10,6 +10,14 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+
+# The same with their numbers of dimensions.
+Vector = Annotated[Floats, nb.float64[::1]]
+Matrix = Annotated[Floats, nb.float64[:, ::1]]
+Cube = Annotated[Floats, nb.float64[:, :, ::1]]
+Indices = Annotated[Ints, nb.int64[::1]]
+IndexRows = Annotated[Ints, nb.int64[:, ::1]]
+Marks = Annotated[Flags, nb.boolean[::1]]
 
 MAX_COLUMNS = 64
 """Largest number of set sizes each player may have in play as full columns."""
@@ -21,13 +29,16 @@ OPTIONS: dict[str, Any] = {
     "fastmath": {"nsz", "arcp", "contract", "reassoc"},
     "error_model": "numpy",
 }
+KERNEL = OPTIONS | {"cache": True, "no_cfunc_wrapper": True}
+INNER = OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+LEAN = INNER | {"_nrt": False}
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def kernel(function: Function) -> Function:
     """Compile a function that Python calls; it is cached on disk with all that it calls."""
-    return cast(Function, nb.njit(cache=True, **OPTIONS)(function))
+    return cast(Function, nb.njit(**KERNEL)(function))
 
 
 def inner(function: Function) -> Function:
@@ -36,17 +47,15 @@ def inner(function: Function) -> Function:
     It is linked into each caller, so it needs no cache of its own, nor the wrappers that would make it
     callable from Python: those unpack dozens of arrays and take longer to compile than the function.
     """
-    options = OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return cast(Function, nb.njit(**options)(function))
+    return cast(Function, nb.njit(**INNER)(function))
 
 
-def inlined(function: Function) -> Function:
-    """Make a function a part of the compiled function that calls it.
+def lean(function: Function) -> Function:
+    """Compile an inner function that allocates nothing.
 
-    Everything that a function calls is optimised anew along with it, so that a level of calls near the top
-    costs seconds.
+    It need not count references, as its caller holds every array: half of what Numba writes would be that.
     """
-    return cast(Function, nb.njit(inline="always", **OPTIONS)(function))
+    return cast(Function, nb.njit(**LEAN)(function))
 
 
 # Arrays of one shape are kept together: Numba passes every array of a tuple on its own, and compiling that
@@ -55,7 +64,7 @@ ALPHA, BETA = range(2)
 WEIGHT, SCORE, POSITIVE = range(3)
 GAIN, OFFSET = range(2)
 INSIDE, OUTSIDE, DUAL_INSIDE, DUAL_OUTSIDE = range(4)
-PRECISION, STEP_CHAIN, RESIDUAL_CHAIN, COMP_CHAIN = range(4)
+PRECISION, STEP_CHAIN, RESIDUAL_CHAIN, COMP_CHAIN, FACTOR = range(5)
 VALUE, CURVATURE, OUT, PER_INSIDE, PER_OUTSIDE, STEP, RHS, RESIDUAL, COMP_INSIDE, COMP_OUTSIDE = range(10)
 
 
@@ -67,19 +76,15 @@ class Problem(NamedTuple):
     belongs to the size of set j. Sizes are measured in the unit of the weights.
     """
 
-    tables: (
-        Floats  # (2, K, L) ALPHA: change of the metric per true positive, predictor size x adversary size;
-    )
+    tables: Cube  # (2, K, L) ALPHA: change of the metric per true positive, predictor size x adversary size;
     # BETA: the rest, whose last column also holds alpha * size, as all items are hit
-    tables_t: Floats  # (2, L, K) the same, transposed: pricing walks along the predictor's sizes
-    predictor_sizes: Floats  # (K,)
-    adversary_sizes: Floats  # (L,) first is 0 (the empty set), last is everything
-    items: (
-        Floats  # (3, G) WEIGHT; SCORE, descending along most of the chain; POSITIVE: 1 where a bonus applies
-    )
-    chain: Ints  # (G + 1,)
-    limits: Floats  # (2, C, K) of the constraints: GAIN per true positive, and OFFSET
-    chain_gain: Floats  # (C, G + 1) constraint value of the chain's sets
+    tables_t: Cube  # (2, L, K) the same, transposed: pricing walks along the predictor's sizes
+    predictor_sizes: Vector  # (K,)
+    adversary_sizes: Vector  # (L,) first is 0 (the empty set), last is everything
+    items: Matrix  # (3, G) WEIGHT; SCORE, descending along most of the chain; POSITIVE, 1 if a bonus applies
+    chain: Indices  # (G + 1,)
+    limits: Cube  # (2, C, K) of the constraints: GAIN per true positive, and OFFSET
+    chain_gain: Matrix  # (C, G + 1) constraint value of the chain's sets
 
 
 class Columns(NamedTuple):
@@ -89,13 +94,13 @@ class Columns(NamedTuple):
     ``OUTSIDE``, the rest, does not.
     """
 
-    marginal: Floats  # (4, MAX_COLUMNS, G) INSIDE, OUTSIDE, DUAL_INSIDE, DUAL_OUTSIDE
-    mass: Floats  # (MAX_COLUMNS + 2,) the adversary keeps its empty and full set in the last two
-    dual_mass: Floats  # (MAX_COLUMNS + 2,)
-    price: Floats  # (MAX_COLUMNS,) multiplier of sum(weight * inside) = size * mass
-    size_index: Ints  # (MAX_COLUMNS,) which row or column of the tables
-    used: Ints  # (1,) number of columns in play
-    member: Flags  # (K,) or (L,) is this size in play
+    marginal: Cube  # (4, MAX_COLUMNS, G) INSIDE, OUTSIDE, DUAL_INSIDE, DUAL_OUTSIDE
+    mass: Vector  # (MAX_COLUMNS + 2,) the adversary keeps its empty and full set in the last two
+    dual_mass: Vector  # (MAX_COLUMNS + 2,)
+    price: Vector  # (MAX_COLUMNS,) multiplier of sum(weight * inside) = size * mass
+    size_index: Indices  # (MAX_COLUMNS,) which row or column of the tables
+    used: Indices  # (1,) number of columns in play
+    member: Marks  # (K,) or (L,) is this size in play
 
 
 class Iterate(NamedTuple):
@@ -103,11 +108,11 @@ class Iterate(NamedTuple):
 
     adversary: Columns
     predictor: Columns
-    chain_mass: Floats  # (G + 1,) probability of each set of the chain
-    chain_slack: Floats  # (G + 1,) how far each falls short of the value
-    multiplier: Floats  # (C,) of the constraints
-    multiplier_slack: Floats  # (C,)
-    level: Floats  # (2,) multiplier of sum of adversary masses = 1, and the value of the game
+    chain_mass: Vector  # (G + 1,) probability of each set of the chain
+    chain_slack: Vector  # (G + 1,) how far each falls short of the value
+    multiplier: Vector  # (C,) of the constraints
+    multiplier_slack: Vector  # (C,)
+    level: Vector  # (2,) multiplier of sum of adversary masses = 1, and the value of the game
 
 
 @inner
@@ -140,8 +145,32 @@ def new_iterate(problem: Problem) -> Iterate:
     )
 
 
+class Parts(NamedTuple):
+    """Addresses of the functions that are compiled on their own, see :mod:`.parts`.
+
+    They are compiled in this order; a short one comes first, as the sign that there is work for a helper.
+    """
+
+    restore: int
+    follow_path: int
+    price_adversary: int
+    price_predictor: int
+    pool: int
+    add_adversary: int
+    add_predictor: int
+    split_adversary: int
+    start: int
+    evaluate: int
+    factorise: int
+    invert_items: int
+    eliminate_items: int
+    filter_chain: int
+    newton_step: int
+    direction: int
+
+
 class Workspace(NamedTuple):
-    """Everything a Newton step needs besides the iterate; allocated once per solve.
+    """Everything a Newton step needs besides the iterate.
 
     What belongs to the marginals of a player is in ``adversary`` and ``predictor``: VALUE, what an item costs
     the adversary or earns the predictor; CURVATURE, the diagonal D (of the predictor 1 / E); OUT, its part
@@ -149,48 +178,25 @@ class Workspace(NamedTuple):
     COMP_OUTSIDE, the right-hand sides of the complementarity rows divided by the variable.
     """
 
-    adversary: Floats  # (10, A, G)
-    predictor: Floats  # (10, P, G)
-    along: Floats  # (4, G + 1) PRECISION, reciprocals of D; STEP_CHAIN; RESIDUAL_CHAIN; COMP_CHAIN
-    chain_alpha: Floats  # (G + 1, A) alpha of each set of the chain against each column
-    cross: Floats  # (P, A) alpha between the columns of both players
-    inverse: Floats  # (A, A, G) N_i^-1, both triangles
-    mixed: Floats  # (P, A, G) E_i^-1 A N_i^-1
-    scratch: Floats  # (A, G)
-    kalman_gain: Floats  # (G + 1, A)
-    innovation: Floats  # (G + 1, m) L^-1 F
-    border: Floats  # (m, m) Schur complement, then its LU factors
-    pivot: Ints
-    scale: Floats
-    step: Floats  # (m,) right-hand side, then border part of the step
-    residual_border: Floats  # (m,)
-    comp_mass: Floats
-    comp_mass_p: Floats
-    comp_multiplier: Floats
-
-
-@inner
-def new_workspace(groups: int, constraints: int) -> Workspace:
-    """Uninitialised buffers for a problem with this many groups."""
-    columns = MAX_COLUMNS
-    border = 4 * columns + 4 + constraints
-    return Workspace(
-        np.empty((10, columns, groups)),
-        np.empty((10, columns, groups)),
-        np.empty((4, groups + 1)),
-        np.empty((groups + 1, columns)),
-        np.empty((columns, columns)),
-        np.empty((columns, columns, groups)),
-        np.empty((columns, columns, groups)),
-        np.empty((columns, groups)),
-        np.empty((groups + 1, columns)),
-        np.empty((groups + 1, border)),
-        np.empty((border, border)),
-        np.empty(border, np.int64),
-        np.empty(border),
-        np.empty(border),
-        np.empty(border),
-        np.empty(columns + 2),
-        np.empty(columns),
-        np.empty(constraints),
-    )
+    adversary: Cube  # (10, A, G)
+    predictor: Cube  # (10, P, G)
+    along: Matrix  # (5, G + 1) PRECISION, reciprocals of D; STEP_CHAIN; RESIDUAL_CHAIN; COMP_CHAIN; FACTOR
+    chain_alpha: Matrix  # (G + 1, A) alpha of each set of the chain against each column
+    cross: Matrix  # (P, A) alpha between the columns of both players
+    inverse: Cube  # (A, A, G) N_i^-1, both triangles
+    mixed: Cube  # (P, A, G) E_i^-1 A N_i^-1
+    scratch: Matrix  # (A, G)
+    order: IndexRows  # (2, G + 1) scratch as well
+    running: Matrix  # (3, A) sums along the chain, and what is read often on the way
+    filtered: Vector  # (A * m,) mean of the chain's random walk
+    kalman_gain: Matrix  # (G + 1, A)
+    innovation: Matrix  # (G + 1, m) L^-1 F
+    border: Matrix  # (m, m) Schur complement, then its LU factors
+    pivot: Indices
+    scale: Vector
+    step: Vector  # (m,) right-hand side, then border part of the step
+    residual_border: Vector  # (m,)
+    comp_mass: Vector
+    comp_mass_p: Vector
+    comp_multiplier: Vector
+    parts: Parts

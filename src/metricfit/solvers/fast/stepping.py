@@ -7,6 +7,7 @@ changes follow from :math:`t = \Delta x / x`: they are :math:`t` and :math:`-1 -
 """
 
 from .newton import direction
+from .parts import part
 from .state import (
     COMP_CHAIN,
     COMP_INSIDE,
@@ -26,11 +27,11 @@ from .state import (
     Iterate,
     Problem,
     Workspace,
-    inner,
+    lean,
 )
 
 
-@inner
+@lean
 def aim(x: Floats, z: Floats, dx: Floats, comp: Floats, target: float, correct: bool) -> None:
     """Right-hand sides of single pairs: affine, or corrected by what the affine step ``dx`` did."""
     for j in range(x.shape[0]):
@@ -41,7 +42,7 @@ def aim(x: Floats, z: Floats, dx: Floats, comp: Floats, target: float, correct: 
             comp[j] = -z[j]
 
 
-@inner
+@lean
 def reach(x: Floats, z: Floats, dx: Floats, comp: Floats) -> tuple[float, float]:
     """Largest relative decrease of single variables and of their duals."""
     own, dual = 1e-12, 1e-12
@@ -52,7 +53,7 @@ def reach(x: Floats, z: Floats, dx: Floats, comp: Floats) -> tuple[float, float]
     return own, dual
 
 
-@inner
+@lean
 def move(x: Floats, z: Floats, dx: Floats, comp: Floats, own: float, dual: float, commit: bool) -> float:
     """Complementarity of single pairs after a step of these lengths; takes it if ``commit``."""
     total = 0.0
@@ -66,7 +67,7 @@ def move(x: Floats, z: Floats, dx: Floats, comp: Floats, own: float, dual: float
     return total
 
 
-@inner
+@lean
 def aim_columns(columns: Columns, side: Floats, step_mass: Floats, target: float, correct: bool) -> None:
     """Right-hand sides of one player's marginals."""
     for a in range(columns.used[0]):
@@ -83,7 +84,7 @@ def aim_columns(columns: Columns, side: Floats, step_mass: Floats, target: float
                 side[COMP_OUTSIDE, a, i] = -v
 
 
-@inner
+@lean
 def reach_columns(columns: Columns, side: Floats, step_mass: Floats, correct: bool) -> tuple[float, float]:
     """Largest relative decrease of one player's marginals and of their duals."""
     own, dual = 1e-12, 1e-12
@@ -103,7 +104,7 @@ def reach_columns(columns: Columns, side: Floats, step_mass: Floats, correct: bo
     return own, dual
 
 
-@inner
+@lean
 def affine_gap(
     columns: Columns, side: Floats, step_mass: Floats, weight: Floats, own: float, dual: float
 ) -> float:
@@ -122,7 +123,7 @@ def affine_gap(
     return total
 
 
-@inner
+@lean
 def move_columns(columns: Columns, side: Floats, step_mass: Floats, own: float, dual: float) -> None:
     """Take the step."""
     for a in range(columns.used[0]):
@@ -139,7 +140,7 @@ def move_columns(columns: Columns, side: Floats, step_mass: Floats, own: float, 
             columns.marginal[OUTSIDE, a, i] += own * dy
 
 
-@inner
+@part
 def newton_step(problem: Problem, it: Iterate, w: Workspace, mu: float, pairs: float) -> bool:
     """Mehrotra's predictor-corrector step from fresh residuals and factors; False if it broke down."""
     adversary, predictor = it.adversary, it.predictor

@@ -1,0 +1,70 @@
+"""The memory that a solve needs besides the iterate; a thread keeps it for its next game of the same size.
+
+To get it anew from the operating system, page by page, took up to a fifth of the time of a small game.
+"""
+
+import math
+import threading
+
+import numpy as np
+
+from .parts import addresses
+from .state import MAX_COLUMNS, Floats, Workspace
+
+__all__ = ["workspace"]
+
+MOST_KEPT = 400
+"""Workspaces for more groups than this are not kept: they take megabytes per ten groups."""
+
+
+class _Kept(threading.local):
+    latest: Workspace | None = None
+
+
+KEPT = _Kept()
+
+
+def workspace(groups: int, constraints: int) -> Workspace:
+    """Return buffers for a problem of this size, which may hold anything."""
+    found = KEPT.latest
+    if found is None or found.scratch.shape[1] != groups or found.comp_multiplier.size != constraints:
+        found = _new(groups, constraints)
+        KEPT.latest = found if groups <= MOST_KEPT else None
+    return found
+
+
+def _new(groups: int, constraints: int) -> Workspace:
+    columns = MAX_COLUMNS
+    border = 4 * columns + 4 + constraints
+    return Workspace(
+        adversary=_empty(10, columns, groups),
+        predictor=_empty(10, columns, groups),
+        along=_empty(5, groups + 1),
+        chain_alpha=_empty(groups + 1, columns),
+        cross=_empty(columns, columns),
+        inverse=_empty(columns, columns, groups),
+        mixed=_empty(columns, columns, groups),
+        scratch=_empty(columns, groups),
+        order=np.empty((2, groups + 1), np.int64),
+        running=_empty(3, columns),
+        filtered=_empty(columns * border),
+        kalman_gain=_empty(groups + 1, columns),
+        innovation=_empty(groups + 1, border),
+        border=_empty(border, border),
+        pivot=np.empty(border, np.int64),
+        scale=_empty(border),
+        step=_empty(border),
+        residual_border=_empty(border),
+        comp_mass=_empty(columns + 2),
+        comp_mass_p=_empty(columns),
+        comp_multiplier=_empty(constraints),
+        parts=addresses(),
+    )
+
+
+def _empty(*shape: int) -> Floats:
+    """Return an array from the start of a cache line on: vectors that straddle two lines take longer."""
+    size = math.prod(shape)
+    memory = np.empty(size + 7)
+    first = -(memory.ctypes.data // 8) % 8
+    return memory[first : first + size].reshape(shape)

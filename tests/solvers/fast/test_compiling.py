@@ -1,0 +1,82 @@
+"""The solver is compiled once per installation, by two processes, for one set of types."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+
+import metricfit as mf
+from metricfit.game import make_game
+from metricfit.solvers.fast import compiling
+from metricfit.solvers.fast.parts import REGISTERED, kinds_of
+from metricfit.solvers.fast.playing import solve_games
+from metricfit.solvers.fast.restriction import chain_order, opening_sizes, restrict, whole_tables
+from metricfit.solvers.fast.state import Parts
+
+PROGRAM = """
+import time
+import metricfit as mf
+from metricfit.solvers.fast.parts import REGISTERED
+
+begin = time.process_time()
+mf.solve(mf.f1, [0.1, -0.2, 0.3])
+own = [name for name, part in REGISTERED.items() if part.compiled.stats.cache_misses]
+print(time.process_time() - begin, *own)
+"""
+
+THRICE = mf.precision.subject_to(mf.recall >= 0.3, mf.specificity >= 0.2, mf.accuracy >= 0.1)
+
+
+@pytest.mark.parametrize("metric", [mf.f1, mf.precision_at_recall(0.5), THRICE], ids=lambda m: m.name)
+@pytest.mark.parametrize("n", [1, 7])
+def test_every_problem_has_the_types_that_the_solver_is_compiled_for(metric: mf.Metric, n: int) -> None:
+    game = make_game(metric, np.linspace(1.0, -1.0, n), np.arange(n) % 2 == 0)
+    tables, sizes = whole_tables(metric, n)
+    order, opening = chain_order(game, sizes), opening_sizes(game)
+    setting = restrict(game, sizes, order, tables, sizes, sizes, sizes, opening)
+    assert tuple(map(numba.typeof, setting)) == kinds_of(solve_games.py_func)[: len(setting)]
+
+
+def test_every_part_has_an_address() -> None:
+    assert set(REGISTERED) == set(Parts._fields)
+
+
+@pytest.mark.parametrize("executable", ["", "/usr/sbin/uwsgi", "/no/such/folder/python"])
+def test_there_is_no_helper_where_python_cannot_be_started(
+    executable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", executable)
+    assert compiling._start_helper() is None
+
+
+def run(cache: Path, preamble: str = "") -> tuple[float, list[str], str]:
+    """Solve a game in a new process: seconds, names of the parts that it compiled itself, what it said."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", preamble + PROGRAM]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    seconds, *own = done.stdout.split()
+    return float(seconds), own, done.stderr
+
+
+@pytest.mark.slow
+def test_a_helper_shares_the_work_and_later_processes_have_none(tmp_path: Path) -> None:
+    _, own, message = run(tmp_path)
+    assert len(message.splitlines()) == 1
+    assert "once per installation" in message
+    if compiling._processors() > 1:
+        assert len(own) < len(Parts._fields)
+    seconds, own, message = run(tmp_path)
+    assert (own, message) == ([], "")
+    assert seconds < 1.0
+
+
+@pytest.mark.slow
+def test_without_a_helper_one_process_compiles_everything(tmp_path: Path) -> None:
+    _, own, _ = run(tmp_path, "import sys; sys.executable = ''")
+    assert set(own) == set(Parts._fields)
