@@ -7,6 +7,7 @@ import torch
 
 import metricfit as mf
 from batches import a_batch, gradient
+from metricfit.loss.arithmetic import prepare, settle_up
 
 NAN = float("nan")
 
@@ -50,6 +51,15 @@ def test_strided_tensors_are_what_they_show():
     assert loss(logits.t()[1, ::2], targets.t()[1, ::2]) == loss(
         logits[::2, 1].clone(), targets[::2, 1].clone()
     )
+
+
+def test_one_compilation_serves_all_batches():
+    logits, targets = a_batch(8, 4, seed=4)
+    for x, y in [(logits, targets), (logits.t(), targets.t()), (logits[:, 1], targets[:, 2].bool())]:
+        for dtype in (torch.float16, torch.float32, torch.float64):
+            f1_loss()(x.to(dtype), y)
+            f1_loss(ignore_index=-1)(x.detach().to(dtype), y)
+    assert [len(kernel.signatures) for kernel in (prepare, settle_up)] == [1, 1]
 
 
 def test_each_label_is_a_game():

@@ -52,7 +52,7 @@ def prepare(
         for i in range(places.shape[1]):
             place = places[game, i]
             psi, target = logits[place] * factor, targets[place]
-            usable &= np.isfinite(psi) and (target == 0.0 or target == 1.0)
+            usable &= np.isfinite(logits[place]) and (target == 0.0 or target == 1.0)
             scores[game, i] = min(max(psi, -limit), limit)
             excess[game, i] = psi - scores[game, i]
             labels[game, i] = target == 1.0

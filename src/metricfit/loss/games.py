@@ -99,7 +99,8 @@ def play(logits: Array, targets: Array, settings: Settings) -> Outcome:
     if settings.infeasible == "skip":
         games, infeasible = _feasible(metric, targets, games)
 
-    batch = logits.reshape(-1), targets.reshape(-1)
+    # In one piece, since kernels are compiled anew for arrays with strides.
+    batch = np.ascontiguousarray(logits).reshape(-1), np.ascontiguousarray(targets).reshape(-1)
     prepared, best = [], []
     for slots, places in games:
         size = places.shape[1]

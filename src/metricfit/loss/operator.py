@@ -97,7 +97,7 @@ def play_on_host(
     slope = outcome.slopes[own]
     if ranks != games:
         # Data parallel training averages over the ranks the gradients that each has for its own part only.
-        slope *= ranks / games
+        slope = slope * (ranks / games)
     return _like(logits, losses, _loss_shape(logits, told)), _like(logits, slope, logits.shape)
 
 
@@ -242,9 +242,9 @@ def _on_host(logits: Tensor, targets: Tensor) -> tuple[NDArray[np.float64], NDAr
 
 
 def _column(tensor: Tensor) -> NDArray[np.float64]:
-    # NumPy does not know this type.
-    known = tensor.float() if tensor.dtype == torch.bfloat16 else tensor
-    return np.asarray(known.detach().cpu().numpy(), np.float64)
+    # NumPy does not know all types with few bits.
+    known = tensor.double() if tensor.is_floating_point() and tensor.element_size() < 4 else tensor
+    return np.asarray(known.numpy(force=True), np.float64)
 
 
 def _like(logits: Tensor, values: ArrayLike, shape: tuple[int, ...]) -> Tensor:
