@@ -20,24 +20,18 @@ Border order: predictor masses (f), adversary prices (q), adversary masses (q + 
 (f), the two levels, the constraints' multipliers (C).
 """
 
-from .border import lu_factorise
+from .border import ldl_factorise, subtract_rows
+from .items import invert_items, weigh
 from .parts import part
 from .state import (
     BETA,
-    CURVATURE,
-    DUAL_INSIDE,
-    DUAL_OUTSIDE,
-    FACTOR,
     GAIN,
-    INSIDE,
     MAX_COLUMNS,
     OFFSET,
     OUT,
-    OUTSIDE,
-    PER_INSIDE,
-    PER_OUTSIDE,
     POSITIVE,
     PRECISION,
+    TOGETHER,
     WEIGHT,
     Floats,
     Iterate,
@@ -45,87 +39,6 @@ from .state import (
     Workspace,
     lean,
 )
-
-
-@part
-def invert_items(problem: Problem, it: Iterate, w: Workspace) -> None:
-    """Invert the block of every item, with D and E the diagonals of its two sets of marginals.
-
-    ``inverse`` is N^-1 for N = D + A' E^-1 A, and ``mixed`` is E^-1 A N^-1. Near the solution D and E both
-    get tiny; everything is therefore derived from the one computed N^-1, so that elimination and
-    back-substitution agree to rounding. All items are treated in one sweep, which runs along them.
-    """
-    q, f = it.adversary.used[0], it.predictor.used[0]
-    groups = problem.items.shape[1]
-    n = w.inverse
-    for b in range(q):
-        for i in range(groups):
-            n[b, b, i] = w.adversary[CURVATURE, b, i]
-    if f == 0:
-        for b in range(q):
-            for i in range(groups):
-                n[b, b, i] = 1.0 / n[b, b, i]
-        return
-    for b in range(q):
-        for b2 in range(b + 1):
-            if b2 < b:
-                for i in range(groups):
-                    n[b, b2, i] = 0.0
-            for a in range(f):
-                weight = w.cross[a, b] * w.cross[a, b2]
-                for i in range(groups):
-                    n[b, b2, i] += weight * w.predictor[CURVATURE, a, i]
-    # The symmetric sweep operator on the lower triangle; N is positive definite, so no pivoting.
-    column = w.scratch
-    for k in range(q):
-        for b in range(q):
-            for i in range(groups):
-                column[b, i] = n[b, k, i] if b > k else n[k, b, i]
-        for i in range(groups):
-            n[k, k, i] = 1.0 / n[k, k, i]
-        for b in range(q):
-            if b == k:
-                continue
-            for b2 in range(b + 1):
-                if b2 != k:
-                    for i in range(groups):
-                        n[b, b2, i] -= column[b, i] * column[b2, i] * n[k, k, i]
-        for b in range(q):
-            if b > k:
-                for i in range(groups):
-                    n[b, k, i] = column[b, i] * n[k, k, i]
-            elif b < k:
-                for i in range(groups):
-                    n[k, b, i] = column[b, i] * n[k, k, i]
-        for i in range(groups):
-            n[k, k, i] = -n[k, k, i]
-    for b in range(q):
-        for b2 in range(b + 1):
-            for i in range(groups):
-                n[b, b2, i] = -n[b, b2, i]
-            if b2 < b:
-                for i in range(groups):
-                    n[b2, b, i] = n[b, b2, i]
-    for a in range(f):
-        for b in range(q):
-            mixed = w.mixed[a, b]
-            for i in range(groups):
-                mixed[i] = 0.0
-            for b2 in range(q):
-                alpha = w.cross[a, b2]
-                for i in range(groups):
-                    mixed[i] += alpha * n[b2, b, i]
-            for i in range(groups):
-                mixed[i] *= w.predictor[CURVATURE, a, i]
-
-
-@lean
-def weighted_sum(x: Floats, y: Floats, z: Floats) -> float:
-    """Sum of products of three vectors."""
-    total = 0.0
-    for i in range(x.shape[0]):
-        total += x[i] * y[i] * z[i]
-    return total
 
 
 @part
@@ -143,7 +56,6 @@ def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
     for x in range(m):
         for x2 in range(m):
             border[x, x2] = 0.0
-    weighted = w.scratch[0]
     for b in range(q):
         out = w.adversary[OUT, b]
         low, high = (0, q) if f > 0 else (b, b + 1)  # N is diagonal without predictor columns
@@ -172,7 +84,7 @@ def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
         row = predictor.size_index[a]
         out = w.predictor[OUT, a]
         for b in range(q):
-            mixed = w.mixed[a, b]
+            mixed = w.mixed[b, a] if f < q else w.mixed[a, b]
             np_, ns, op, os = 0.0, 0.0, 0.0, 0.0
             for i in range(groups):
                 value = problem.items[WEIGHT, i] * mixed[i]
@@ -189,19 +101,9 @@ def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
         border[a, masses + q + 1] = problem.tables[BETA, row, last]
         border[a, levels + 1] = -1.0
         for a2 in range(f):
-            # (E^-1 - E^-1 A N^-1 A' E^-1) between two predictor columns, for every item.
-            for i in range(groups):
-                weighted[i] = 0.0
-            for b in range(q):
-                alpha = w.cross[a2, b]
-                for i in range(groups):
-                    weighted[i] -= alpha * w.mixed[a, b, i]
-            if a2 == a:
-                for i in range(groups):
-                    weighted[i] += 1.0
             pp, po, oo, hits, hits_out = 0.0, 0.0, 0.0, 0.0, 0.0
             for i in range(groups):
-                value = problem.items[WEIGHT, i] * weighted[i] * w.predictor[CURVATURE, a2, i]
+                value = problem.items[WEIGHT, i] * w.inverse_p[a, a2, i]
                 pp += value
                 po += out[i] * value
                 oo += out[i] * value * w.predictor[OUT, a2, i]
@@ -227,35 +129,17 @@ def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
             border[a, first_multiplier + c] += problem.limits[OFFSET, c, row]
             gain = problem.limits[GAIN, c, row]
             for b in range(q):
-                hits = weighted_sum(problem.items[WEIGHT], problem.items[POSITIVE], w.mixed[a, b])
-                border[prices + b, first_multiplier + c] -= gain * hits
-                hits = 0.0
+                mixed = w.mixed[b, a] if f < q else w.mixed[a, b]
+                hits, hits_out = 0.0, 0.0
                 for i in range(groups):
-                    hits += (
-                        problem.items[WEIGHT, i]
-                        * problem.items[POSITIVE, i]
-                        * w.mixed[a, b, i]
-                        * w.adversary[OUT, b, i]
-                    )
-                border[masses + b, first_multiplier + c] += gain * hits
+                    value = problem.items[WEIGHT, i] * problem.items[POSITIVE, i] * mixed[i]
+                    hits += value
+                    hits_out += value * w.adversary[OUT, b, i]
+                border[prices + b, first_multiplier + c] -= gain * hits
+                border[masses + b, first_multiplier + c] += gain * hits_out
     for c in range(constraints):
         x = first_multiplier + c
         border[x, x] += it.multiplier_slack[c] / it.multiplier[c]
-
-
-@lean
-def subtract_rows(target: Floats, factor: Floats, rows: Floats, count: int, first: int, m: int) -> None:
-    """Subtract ``factor @ rows[:count]`` between two places, four rows at a time: short loops are dear."""
-    b = 0
-    while b + 3 < count:
-        w0, w1, w2, w3 = factor[b], factor[b + 1], factor[b + 2], factor[b + 3]
-        for x in range(first, m):
-            target[x] -= w0 * rows[b, x] + w1 * rows[b + 1, x] + w2 * rows[b + 2, x] + w3 * rows[b + 3, x]
-        b += 4
-    while b < count:
-        for x in range(first, m):
-            target[x] -= factor[b] * rows[b, x]
-        b += 1
 
 
 @lean
@@ -277,6 +161,20 @@ def add_multiples(rows: Floats, factor: Floats, vector: Floats, count: int, m: i
         b += 1
 
 
+@lean
+def gather(w: Workspace, first: int, q: int, f: int, share: Floats) -> None:
+    """Copy N and M' of a few items from ``first`` on, so that an item's are next to each other."""
+    stop = min(first + share.shape[0], w.inverse.shape[2])
+    for b in range(q):
+        for b2 in range(q):
+            for c in range(stop - first):
+                share[c, b, b2] = w.inverse[b, b2, first + c]
+        for a in range(f):
+            z, x = (b, a) if f < q else (a, b)
+            for c in range(stop - first):
+                share[c, b, q + a] = w.mixed[z, x, first + c]
+
+
 @part
 def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
     """Eliminate the chain by a Kalman filter and complete the border's Schur complement."""
@@ -294,6 +192,7 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
     for b in range(q):
         for x in range(m):
             state[b, x] = 0.0
+    share = w.share[: TOGETHER * q * (q + f)].reshape((TOGETHER, q, q + f))
     out, out_p = w.running[1], w.running[2]
     for j in range(groups + 1):
         e = w.innovation[j]
@@ -302,24 +201,33 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
             count = problem.items[WEIGHT, i]
             for b in range(q):
                 out[b] = w.adversary[OUT, b, i]
-            for a in range(f):
-                out_p[a] = w.predictor[OUT, a, i]
-            for b in range(q):
-                low, high = (0, q) if f > 0 else (b, b + 1)
-                for b2 in range(low, high):
-                    value = count * w.inverse[b, b2, i]
-                    state[b, prices + b2] += value
-                    state[b, masses + b2] -= value * out[b2]
+            if f == 0:
+                for b in range(q):
+                    value = count * w.inverse[b, b, i]
+                    state[b, prices + b] += value
+                    state[b, masses + b] -= value * out[b]
+            else:
+                if i % TOGETHER == 0:
+                    gather(w, i, q, f, share)
                 for a in range(f):
-                    value = count * w.mixed[a, b, i]
-                    state[b, a] += value * out_p[a]
-                    state[b, prices_p + a] -= value
+                    out_p[a] = w.predictor[OUT, a, i]
+                for b in range(q):
+                    own, mixed = share[i % TOGETHER, b, :q], share[i % TOGETHER, b, q:]
+                    of_prices, of_masses = state[b, prices : prices + q], state[b, masses : masses + q]
+                    of_prices_p = state[b, prices_p : prices_p + f]
+                    for b2 in range(q):
+                        value = count * own[b2]
+                        of_prices[b2] += value
+                        of_masses[b2] -= value * out[b2]
+                    for a in range(f):
+                        value = count * mixed[a]
+                        state[b, a] += value * out_p[a]
+                        of_prices_p[a] -= value
                     for c in range(constraints):
-                        state[b, first_multiplier + c] += (
-                            problem.items[POSITIVE, i]
-                            * problem.limits[GAIN, c, predictor.size_index[a]]
-                            * value
-                        )
+                        bonus = 0.0
+                        for a in range(f):
+                            bonus += problem.limits[GAIN, c, predictor.size_index[a]] * mixed[a]
+                        state[b, first_multiplier + c] += count * problem.items[POSITIVE, i] * bonus
         row = problem.chain[j]
         for x in range(m):
             e[x] = 0.0
@@ -340,48 +248,20 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
         for b in range(q):
             w.kalman_gain[j, b] = -e[prices + b] * precision
         add_multiples(state, w.kalman_gain[j], e, q, m)
-    factor = w.along[FACTOR]
+    factor = w.factor
     for x in range(m):
         for j in range(groups + 1):
             factor[j] = -w.innovation[j, x] * w.along[PRECISION, j]
         subtract_rows(w.border[x], factor, w.innovation, groups + 1, x, m)
-        for x2 in range(x + 1, m):
-            w.border[x2, x] = w.border[x, x2]
 
 
 @part
 def factorise(problem: Problem, it: Iterate, w: Workspace, regularisation: float) -> None:
     """Eliminate the items, then the chain, and factorise what remains."""
-    adversary, predictor = it.adversary, it.predictor
-    q, f = adversary.used[0], predictor.used[0]
-    groups = problem.items.shape[1]
-    for b in range(q):
-        for i in range(groups):
-            per_inside, per_outside = (
-                1.0 / adversary.marginal[INSIDE, b, i],
-                1.0 / adversary.marginal[OUTSIDE, b, i],
-            )
-            out = adversary.marginal[DUAL_OUTSIDE, b, i] * per_outside
-            w.adversary[PER_INSIDE, b, i] = per_inside
-            w.adversary[PER_OUTSIDE, b, i] = per_outside
-            w.adversary[OUT, b, i] = out
-            w.adversary[CURVATURE, b, i] = (
-                adversary.marginal[DUAL_INSIDE, b, i] * per_inside + out + regularisation
-            )
-    for a in range(f):
-        for i in range(groups):
-            per_inside, per_outside = (
-                1.0 / predictor.marginal[INSIDE, a, i],
-                1.0 / predictor.marginal[OUTSIDE, a, i],
-            )
-            out = predictor.marginal[DUAL_OUTSIDE, a, i] * per_outside
-            w.predictor[PER_INSIDE, a, i] = per_inside
-            w.predictor[PER_OUTSIDE, a, i] = per_outside
-            w.predictor[OUT, a, i] = out
-            w.predictor[CURVATURE, a, i] = 1.0 / (
-                predictor.marginal[DUAL_INSIDE, a, i] * per_inside + out + regularisation
-            )
-    invert_items(problem, it, w)
+    q, f = it.adversary.used[0], it.predictor.used[0]
+    weigh(it.adversary, w.adversary, regularisation)
+    weigh(it.predictor, w.predictor, regularisation)
+    invert_items(it, w)
     eliminate_items(problem, it, w)
     filter_chain(problem, it, w)
-    lu_factorise(w.border, 2 * f + 2 * q + 4 + it.multiplier.shape[0], w.pivot, w.scale)
+    ldl_factorise(w.border, 2 * f + 2 * q + 4 + it.multiplier.shape[0], w.border_inverse, w.factor)

@@ -14,6 +14,7 @@ from .state import (
     DUAL_OUTSIDE,
     GAIN,
     INSIDE,
+    ITEM_SHARE,
     MAX_COLUMNS,
     OUTSIDE,
     POSITIVE,
@@ -80,6 +81,7 @@ def open_column(
 ) -> float:
     """Put a column of this mass into play; returns the price at which it is centred."""
     a = columns.used[0]
+    mu *= ITEM_SHARE
     price = central_column(value, count, size, mass, mu, share)
     for i in range(value.shape[0]):
         columns.marginal[INSIDE, a, i] = mass * share[i]
@@ -177,7 +179,7 @@ def split_adversary(
         adversary.marginal[OUTSIDE, below, i] *= 1.0 - from_below
         adversary.marginal[INSIDE, above, i] *= 1.0 - from_above
         adversary.marginal[OUTSIDE, above, i] *= 1.0 - from_above
-        slack = min(mu / inside, mu / outside)
+        slack = ITEM_SHARE * min(mu / inside, mu / outside)
         adversary.marginal[INSIDE, used, i] = inside
         adversary.marginal[OUTSIDE, used, i] = outside
         adversary.marginal[DUAL_INSIDE, used, i] = max(cost[i] + price, 0.0) + slack

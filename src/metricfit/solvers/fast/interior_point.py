@@ -38,6 +38,7 @@ from .state import (
     DUAL_OUTSIDE,
     GAIN,
     INSIDE,
+    ITEM_SHARE,
     MAX_COLUMNS,
     OFFSET,
     OUTSIDE,
@@ -95,7 +96,9 @@ def start(problem: Problem, it: Iterate, w: Workspace, opening: Indices) -> tupl
     typical = max(1, min(last - 1, middle))
     for row in range(problem.tables.shape[1]):
         steepest = max(steepest, abs(problem.tables[ALPHA, row, min(typical, last)]))
-    mass = 1.0 / (columns + 2)
+    # The empty and the full set are rarely used, so that a large mass would put them far off the path.
+    end = 0.02
+    mass = (1.0 - 2.0 * end) / columns
     mu = (min(largest, steepest) + 0.1 * steepest + 0.02 * largest + 1e-12) * mass / total
     for j in range(groups + 1):
         it.chain_mass[j] = 1.0 / (groups + 1)
@@ -116,8 +119,8 @@ def start(problem: Problem, it: Iterate, w: Workspace, opening: Indices) -> tupl
             adversary.marginal[OUTSIDE, b, i] *= scale
             adversary.marginal[DUAL_INSIDE, b, i] /= scale
             adversary.marginal[DUAL_OUTSIDE, b, i] /= scale
-    adversary.mass[MAX_COLUMNS] = mass
-    adversary.mass[MAX_COLUMNS + 1] = mass
+    adversary.mass[MAX_COLUMNS] = end
+    adversary.mass[MAX_COLUMNS + 1] = end
     for row in opening:
         if not it.predictor.member[row]:
             add_predictor(problem, it, w, row, 0.5 / opening.shape[0], mu)
@@ -126,7 +129,7 @@ def start(problem: Problem, it: Iterate, w: Workspace, opening: Indices) -> tupl
 
 @lean
 def complementarity(problem: Problem, it: Iterate) -> tuple[float, float]:
-    """Sum of all complementary products (the duality gap), and how many there are."""
+    """Sum of all complementary products (the duality gap), and how many there are; items count for less."""
     total = 0.0
     pairs = 0.0
     groups = problem.items.shape[1]
@@ -142,7 +145,7 @@ def complementarity(problem: Problem, it: Iterate) -> tuple[float, float]:
                     + columns.marginal[OUTSIDE, a, i] * columns.marginal[DUAL_OUTSIDE, a, i]
                 )
             total += columns.mass[a] * columns.dual_mass[a]
-            pairs += 2.0 * weight + 1.0
+            pairs += 2.0 * ITEM_SHARE * weight + 1.0
     for b in range(2):
         total += it.adversary.mass[MAX_COLUMNS + b] * it.adversary.dual_mass[MAX_COLUMNS + b]
     for j in range(groups + 1):
@@ -258,7 +261,7 @@ def follow_path(
             chosen = adversary
             row = largest(value_k)
             best_k = value_k[row]
-            needed_k = inner_k + 0.4 * max(inner_k - inner_l, 0.0) + 0.1 * tolerance
+            needed_k = inner_k + 0.1 * max(inner_k - inner_l, 0.0) + 0.1 * tolerance
             if best_k > inner_k + 0.1 * tolerance:
                 pool(problem, adversary, w, row, pooled)
                 price_predictor(problem, pooled, w, it.multiplier, predictor.member, stride, value_p)

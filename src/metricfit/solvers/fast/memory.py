@@ -9,7 +9,7 @@ import threading
 import numpy as np
 
 from .parts import addresses
-from .state import MAX_COLUMNS, Floats, Workspace
+from .state import MAX_COLUMNS, TOGETHER, Floats, Workspace
 
 __all__ = ["workspace"]
 
@@ -37,22 +37,26 @@ def _new(groups: int, constraints: int) -> Workspace:
     columns = MAX_COLUMNS
     border = 4 * columns + 4 + constraints
     return Workspace(
-        adversary=_empty(10, columns, groups),
-        predictor=_empty(10, columns, groups),
-        along=_empty(5, groups + 1),
+        adversary=_empty(11, columns, groups),
+        predictor=_empty(11, columns, groups),
+        along=_empty(4, groups + 1),
         chain_alpha=_empty(groups + 1, columns),
         cross=_empty(columns, columns),
+        cross_t=_empty(columns, columns),
         inverse=_empty(columns, columns, groups),
+        inverse_p=_empty(columns, columns, groups),
         mixed=_empty(columns, columns, groups),
+        pivots=_empty(2, columns, groups),
         scratch=_empty(columns, groups),
+        factor=_empty(max(border, groups + 1)),
         order=np.empty((2, groups + 1), np.int64),
         running=_empty(3, columns),
         filtered=_empty(columns * border),
+        share=_empty(TOGETHER * columns * 2 * columns),
         kalman_gain=_empty(groups + 1, columns),
         innovation=_empty(groups + 1, border),
         border=_empty(border, border),
-        pivot=np.empty(border, np.int64),
-        scale=_empty(border),
+        border_inverse=_empty(border),
         step=_empty(border),
         residual_border=_empty(border),
         comp_mass=_empty(columns + 2),

@@ -1,6 +1,7 @@
 """The right-hand sides of the Newton system, and its solution with the factors of ``elimination``."""
 
-from .border import lu_solve
+from .border import ldl_solve
+from .items import answer_items
 from .parts import part
 from .state import (
     ALPHA,
@@ -8,7 +9,6 @@ from .state import (
     COMP_CHAIN,
     COMP_INSIDE,
     COMP_OUTSIDE,
-    CURVATURE,
     DUAL_INSIDE,
     DUAL_OUTSIDE,
     GAIN,
@@ -186,37 +186,19 @@ def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
         end = MAX_COLUMNS + b
         step[masses + q + b] += w.comp_mass[end]
     for a in range(f):
-        row = predictor.size_index[a]
-        price, mass, bonus = 0.0, 0.0, 0.0
+        outside = 0.0
         for i in range(groups):
-            count = problem.items[WEIGHT, i]
             out = w.predictor[COMP_OUTSIDE, a, i]
-            value = out - w.predictor[COMP_INSIDE, a, i] - w.predictor[RESIDUAL, a, i]
-            w.predictor[RHS, a, i] = value
-            scaled = value * w.predictor[CURVATURE, a, i]
-            price += count * scaled
-            mass += count * (w.predictor[OUT, a, i] * scaled - out)
-            bonus += count * problem.items[POSITIVE, i] * scaled
-        step[a] += mass - w.comp_mass_p[a]
-        step[prices_p + a] -= price
-        for c in range(constraints):
-            step[first_multiplier + c] += problem.limits[GAIN, c, row] * bonus
-        for b in range(q):
-            alpha = w.cross[a, b]
-            for i in range(groups):
-                w.adversary[RHS, b, i] += alpha * w.predictor[CURVATURE, a, i] * w.predictor[RHS, a, i]
+            w.predictor[RHS, a, i] = w.predictor[COMP_INSIDE, a, i] - out + w.predictor[RESIDUAL, a, i]
+            outside += problem.items[WEIGHT, i] * out
+        step[a] -= outside + w.comp_mass_p[a]
     for c in range(constraints):
         step[first_multiplier + c] += w.comp_multiplier[c]
 
     # What the items alone would do, times their number.
+    answer_items(w, q, f)
     own = w.adversary[STEP]
     for b in range(q):
-        for i in range(groups):
-            own[b, i] = 0.0
-        low, high = (0, q) if f > 0 else (b, b + 1)
-        for b2 in range(low, high):
-            for i in range(groups):
-                own[b, i] += w.inverse[b, b2, i] * w.adversary[RHS, b2, i]
         plain, out = 0.0, 0.0
         for i in range(groups):
             own[b, i] *= problem.items[WEIGHT, i]
@@ -224,17 +206,10 @@ def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
             out += w.adversary[OUT, b, i] * own[b, i]
         step[prices + b] -= plain
         step[masses + b] += out
-    along = w.scratch[0]
     for a in range(f):
-        for i in range(groups):
-            along[i] = 0.0
-        for b in range(q):
-            alpha = w.cross[a, b]
-            for i in range(groups):
-                along[i] += alpha * own[b, i]
         plain, out, hits = 0.0, 0.0, 0.0
         for i in range(groups):
-            value = along[i] * w.predictor[CURVATURE, a, i]
+            value = problem.items[WEIGHT, i] * w.predictor[STEP, a, i]
             plain += value
             out += w.predictor[OUT, a, i] * value
             hits += problem.items[POSITIVE, i] * value
@@ -260,7 +235,7 @@ def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
         for x in range(m):
             step[x] -= value * w.innovation[j, x]
 
-    lu_solve(w.border, m, w.pivot, w.scale, step)
+    ldl_solve(w.border, m, w.border_inverse, step)
 
     # Backward: the chain, and with its running sum what the items have to answer.
     answer = w.adversary[RHS]
@@ -287,24 +262,7 @@ def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
         for c in range(constraints):
             bonus += problem.limits[GAIN, c, predictor.size_index[a]] * step[first_multiplier + c]
         for i in range(groups):
-            value = w.predictor[OUT, a, i] * mass - price + problem.items[POSITIVE, i] * bonus
-            w.predictor[STEP, a, i] = value - w.predictor[RHS, a, i]
-            along[i] = value * w.predictor[CURVATURE, a, i]
-        for b in range(q):
-            alpha = w.cross[a, b]
-            for i in range(groups):
-                answer[b, i] -= alpha * along[i]
-    for b in range(q):
-        for i in range(groups):
-            w.adversary[STEP, b, i] = 0.0
-        low, high = (0, q) if f > 0 else (b, b + 1)
-        for b2 in range(low, high):
-            for i in range(groups):
-                w.adversary[STEP, b, i] += w.inverse[b, b2, i] * answer[b2, i]
-    for a in range(f):
-        for b in range(q):
-            alpha = w.cross[a, b]
-            for i in range(groups):
-                w.predictor[STEP, a, i] += alpha * w.adversary[STEP, b, i]
-        for i in range(groups):
-            w.predictor[STEP, a, i] *= w.predictor[CURVATURE, a, i]
+            w.predictor[RHS, a, i] += (
+                w.predictor[OUT, a, i] * mass - price + problem.items[POSITIVE, i] * bonus
+            )
+    answer_items(w, q, f)

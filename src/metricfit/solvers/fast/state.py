@@ -22,6 +22,16 @@ Marks = Annotated[Flags, nb.boolean[::1]]
 MAX_COLUMNS = 64
 """Largest number of set sizes each player may have in play as full columns."""
 
+TOGETHER = 8
+"""Items whose blocks are copied at once for the chain, of which it takes one at a time."""
+
+ITEM_SHARE = 0.3
+"""Where the path is followed to, complementary products of items are this share of all others.
+
+Each column has two per item. With equal products, a new column would shift the path by nearly as much as all
+the rest, and it would take many steps to get back to it.
+"""
+
 # Sums may be reordered, so that LLVM vectorises them; NaN and infinity keep their meaning, because the
 # loop recognises a broken step by them.
 OPTIONS: dict[str, Any] = {
@@ -64,8 +74,9 @@ ALPHA, BETA = range(2)
 WEIGHT, SCORE, POSITIVE = range(3)
 GAIN, OFFSET = range(2)
 INSIDE, OUTSIDE, DUAL_INSIDE, DUAL_OUTSIDE = range(4)
-PRECISION, STEP_CHAIN, RESIDUAL_CHAIN, COMP_CHAIN, FACTOR = range(5)
-VALUE, CURVATURE, OUT, PER_INSIDE, PER_OUTSIDE, STEP, RHS, RESIDUAL, COMP_INSIDE, COMP_OUTSIDE = range(10)
+PRECISION, STEP_CHAIN, RESIDUAL_CHAIN, COMP_CHAIN = range(4)
+VALUE, CURVATURE, SOFTNESS, OUT, PER_INSIDE, PER_OUTSIDE, STEP, RHS, RESIDUAL = range(9)
+COMP_INSIDE, COMP_OUTSIDE = range(9, 11)
 
 
 class Problem(NamedTuple):
@@ -173,27 +184,31 @@ class Workspace(NamedTuple):
     """Everything a Newton step needs besides the iterate.
 
     What belongs to the marginals of a player is in ``adversary`` and ``predictor``: VALUE, what an item costs
-    the adversary or earns the predictor; CURVATURE, the diagonal D (of the predictor 1 / E); OUT, its part
+    the adversary or earns the predictor; CURVATURE, the diagonal D or E, and SOFTNESS, its reciprocal; OUT, its part
     from OUTSIDE; PER_INSIDE and PER_OUTSIDE, reciprocals; STEP of INSIDE; RHS; RESIDUAL; COMP_INSIDE and
     COMP_OUTSIDE, the right-hand sides of the complementarity rows divided by the variable.
     """
 
-    adversary: Cube  # (10, A, G)
-    predictor: Cube  # (10, P, G)
-    along: Matrix  # (5, G + 1) PRECISION, reciprocals of D; STEP_CHAIN; RESIDUAL_CHAIN; COMP_CHAIN; FACTOR
+    adversary: Cube  # (11, A, G)
+    predictor: Cube  # (11, P, G)
+    along: Matrix  # (4, G + 1) PRECISION, reciprocals of D; STEP_CHAIN; RESIDUAL_CHAIN; COMP_CHAIN
     chain_alpha: Matrix  # (G + 1, A) alpha of each set of the chain against each column
     cross: Matrix  # (P, A) alpha between the columns of both players
-    inverse: Cube  # (A, A, G) N_i^-1, both triangles
-    mixed: Cube  # (P, A, G) E_i^-1 A N_i^-1
+    cross_t: Matrix  # (A, P) its transpose
+    inverse: Cube  # (A, A, G) N of every item, both triangles
+    inverse_p: Cube  # (P, P, G) L of every item
+    mixed: Cube  # (P, A, G) M of every item; if P < A, its transpose (A, P, G)
+    pivots: Cube  # (2, A, G) columns of the items' blocks while they are inverted
     scratch: Matrix  # (A, G)
+    factor: Vector  # (max(m, G + 1),) scratch as well
     order: IndexRows  # (2, G + 1) scratch as well
     running: Matrix  # (3, A) sums along the chain, and what is read often on the way
     filtered: Vector  # (A * m,) mean of the chain's random walk
+    share: Vector  # (TOGETHER * A * (A + P),) N and M' of a few items, item by item
     kalman_gain: Matrix  # (G + 1, A)
     innovation: Matrix  # (G + 1, m) L^-1 F
-    border: Matrix  # (m, m) Schur complement, then its LU factors
-    pivot: Indices
-    scale: Vector
+    border: Matrix  # (m, m) upper triangle of the Schur complement, then its factor
+    border_inverse: Vector  # (m,) reciprocals of the factor's diagonal
     step: Vector  # (m,) right-hand side, then border part of the step
     residual_border: Vector  # (m,)
     comp_mass: Vector

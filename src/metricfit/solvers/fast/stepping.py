@@ -15,6 +15,7 @@ from .state import (
     DUAL_INSIDE,
     DUAL_OUTSIDE,
     INSIDE,
+    ITEM_SHARE,
     MAX_COLUMNS,
     OUTSIDE,
     PER_INSIDE,
@@ -70,6 +71,7 @@ def move(x: Floats, z: Floats, dx: Floats, comp: Floats, own: float, dual: float
 @lean
 def aim_columns(columns: Columns, side: Floats, step_mass: Floats, target: float, correct: bool) -> None:
     """Right-hand sides of one player's marginals."""
+    target *= ITEM_SHARE
     for a in range(columns.used[0]):
         dm = step_mass[a]
         for i in range(side.shape[2]):

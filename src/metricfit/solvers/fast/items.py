@@ -1,0 +1,198 @@
+r"""The items' own blocks of the Newton system: inverted for all items at once, and applied.
+
+For each item the steps of its marginals, :math:`\Delta Q` of the adversary and :math:`\Delta P` of the
+predictor, answer to everything else by
+
+.. math::
+
+    D\,\Delta Q + A^\top \Delta P = g, \qquad A\,\Delta Q - E\,\Delta P = -h
+
+with diagonal :math:`D` and :math:`E` and the same :math:`A`, alpha between the columns in play, for all. Hence
+
+.. math::
+
+    \Delta Q = N g - M^\top h, \quad \Delta P = M g + L h, \qquad
+    N = (D + A^\top E^{-1} A)^{-1}, \; L = (E + A D^{-1} A^\top)^{-1}, \; M = E^{-1} A N = L A D^{-1} .
+
+Only the smaller of :math:`N` and :math:`L` is inverted; the other follows from it. Everything runs along the
+items, so that a loop over them is one over neighbours in memory.
+"""
+
+from .border import subtract_rows
+from .parts import part
+from .state import (
+    CURVATURE,
+    DUAL_INSIDE,
+    DUAL_OUTSIDE,
+    INSIDE,
+    OUT,
+    OUTSIDE,
+    PER_INSIDE,
+    PER_OUTSIDE,
+    RHS,
+    SOFTNESS,
+    STEP,
+    Columns,
+    Floats,
+    Iterate,
+    Workspace,
+    lean,
+)
+
+
+@lean
+def weigh(columns: Columns, side: Floats, regularisation: float) -> None:
+    """Compute the diagonal of one player's marginals, and what it is made of."""
+    for a in range(columns.used[0]):
+        for i in range(side.shape[2]):
+            per_inside = 1.0 / columns.marginal[INSIDE, a, i]
+            per_outside = 1.0 / columns.marginal[OUTSIDE, a, i]
+            out = columns.marginal[DUAL_OUTSIDE, a, i] * per_outside
+            curvature = columns.marginal[DUAL_INSIDE, a, i] * per_inside + out + regularisation
+            side[PER_INSIDE, a, i] = per_inside
+            side[PER_OUTSIDE, a, i] = per_outside
+            side[OUT, a, i] = out
+            side[CURVATURE, a, i] = curvature
+            side[SOFTNESS, a, i] = 1.0 / curvature
+
+
+@lean
+def invert(matrix: Floats, size: int, column: Floats, scaled: Floats) -> None:
+    """Invert positive definite matrices in place by the symmetric sweep operator, without pivoting.
+
+    Entry (x, y) of all of them is ``matrix[x, y]``; only the lower triangle is read, both are written.
+    """
+    items = matrix.shape[2]
+    for k in range(size):
+        pivot = matrix[k, k]
+        for i in range(items):
+            pivot[i] = 1.0 / pivot[i]
+        for x in range(size):
+            source = matrix[x, k] if x > k else matrix[k, x]
+            for i in range(items):
+                column[x, i] = source[i]
+                scaled[x, i] = source[i] * pivot[i]
+        for x in range(size):
+            if x == k:
+                continue
+            for y in range(x + 1):
+                if y != k:
+                    for i in range(items):
+                        matrix[x, y, i] -= column[x, i] * scaled[y, i]
+            target = matrix[x, k] if x > k else matrix[k, x]
+            for i in range(items):
+                target[i] = scaled[x, i]
+        for i in range(items):
+            pivot[i] = -pivot[i]
+    for x in range(size):
+        for y in range(x + 1):
+            for i in range(items):
+                matrix[x, y, i] = -matrix[x, y, i]
+            if y < x:
+                for i in range(items):
+                    matrix[y, x, i] = matrix[x, y, i]
+
+
+@lean
+def invert_side(
+    small: Floats, large: Floats, alpha: Floats, s: int, l: int, own: Floats, other: Floats, w: Workspace
+) -> None:
+    """Fill in ``own`` for the side with ``s`` columns, ``other`` for the one with ``l``, and ``w.mixed``.
+
+    ``alpha`` is (s, l) and ``w.mixed`` gets the larger side's index first.
+    """
+    items = own.shape[2]
+    soft, factor = large[SOFTNESS], w.factor
+    for x in range(s):
+        for y in range(x + 1):
+            for i in range(items):
+                own[x, y, i] = small[CURVATURE, x, i] if x == y else 0.0
+            for z in range(l):
+                factor[z] = -alpha[x, z] * alpha[y, z]
+            subtract_rows(own[x, y], factor, soft, l, 0, items)
+    invert(own, s, w.pivots[0], w.pivots[1])
+    for z in range(l):
+        for y in range(s):
+            factor[y] = -alpha[y, z]
+        for x in range(s):
+            entry = w.mixed[z, x]
+            for i in range(items):
+                entry[i] = 0.0
+            subtract_rows(entry, factor, own[x], s, 0, items)
+            for i in range(items):
+                entry[i] *= soft[z, i]
+    for z in range(l):
+        for z2 in range(z + 1):
+            entry = other[z, z2]
+            for i in range(items):
+                entry[i] = 1.0 if z == z2 else 0.0
+            for x in range(s):
+                factor[x] = alpha[x, z2]
+            subtract_rows(entry, factor, w.mixed[z], s, 0, items)
+            for i in range(items):
+                entry[i] *= soft[z2, i]
+            if z2 < z:
+                for i in range(items):
+                    other[z2, z, i] = entry[i]
+
+
+@part
+def invert_items(it: Iterate, w: Workspace) -> None:
+    """Compute N, L and M of every item."""
+    q, f = it.adversary.used[0], it.predictor.used[0]
+    items = w.inverse.shape[2]
+    if f == 0:
+        for b in range(q):
+            for i in range(items):
+                w.inverse[b, b, i] = w.adversary[SOFTNESS, b, i]
+    elif f < q:
+        invert_side(w.predictor, w.adversary, w.cross, f, q, w.inverse_p, w.inverse, w)
+    else:
+        for a in range(f):
+            for b in range(q):
+                w.cross_t[b, a] = w.cross[a, b]
+        invert_side(w.adversary, w.predictor, w.cross_t, q, f, w.inverse, w.inverse_p, w)
+
+
+@lean
+def answer(matrix: Floats, count: int, side: Floats) -> None:
+    """STEP = matrix @ RHS for every item of one side."""
+    items = matrix.shape[2]
+    given = side[RHS]
+    for x in range(count):
+        step = side[STEP, x]
+        for i in range(items):
+            step[i] = matrix[x, 0, i] * given[0, i]
+        for y in range(1, count):
+            for i in range(items):
+                step[i] += matrix[x, y, i] * given[y, i]
+
+
+@lean
+def answer_across(w: Workspace, large: Floats, small: Floats, l: int, s: int, sign: float) -> None:
+    """Add what each side's RHS does to the other: ``sign`` times to the small side, less that to the large."""
+    items = large.shape[2]
+    for z in range(l):
+        step, given = large[STEP, z], large[RHS, z]
+        for x in range(s):
+            entry, step_2, given_2 = w.mixed[z, x], small[STEP, x], small[RHS, x]
+            for i in range(items):
+                value = sign * entry[i]
+                step[i] -= value * given_2[i]
+                step_2[i] += value * given[i]
+
+
+@lean
+def answer_items(w: Workspace, q: int, f: int) -> None:
+    """STEP of both players' marginals from their RHS, g of the adversary and h of the predictor."""
+    if f == 0:
+        for b in range(q):
+            for i in range(w.inverse.shape[2]):
+                w.adversary[STEP, b, i] = w.inverse[b, b, i] * w.adversary[RHS, b, i]
+        return
+    answer(w.inverse, q, w.adversary)
+    answer(w.inverse_p, f, w.predictor)
+    if f < q:
+        answer_across(w, w.adversary, w.predictor, q, f, 1.0)
+    else:
+        answer_across(w, w.predictor, w.adversary, f, q, -1.0)
