@@ -97,8 +97,8 @@ def start(problem: Problem, it: Iterate, w: Workspace, opening: Indices) -> tupl
     for row in range(problem.tables.shape[1]):
         steepest = max(steepest, abs(problem.tables[ALPHA, row, min(typical, last)]))
     # The empty and the full set are rarely used, so that a large mass would put them far off the path.
-    end = 0.02
-    mass = (1.0 - 2.0 * end) / columns
+    end = 0.02 if columns > 0 else 0.5
+    mass = (1.0 - 2.0 * end) / columns if columns > 0 else end
     mu = (min(largest, steepest) + 0.1 * steepest + 0.02 * largest + 1e-12) * mass / total
     for j in range(groups + 1):
         it.chain_mass[j] = 1.0 / (groups + 1)

@@ -7,7 +7,7 @@ predictor, answer to everything else by
 
     D\,\Delta Q + A^\top \Delta P = g, \qquad A\,\Delta Q - E\,\Delta P = -h
 
-with diagonal :math:`D` and :math:`E` and the same :math:`A`, alpha between the columns in play, for all. Hence
+with diagonal :math:`D` and :math:`E`; :math:`A`, alpha between the columns in play, is the same for all. Hence
 
 .. math::
 
@@ -170,7 +170,7 @@ def answer(matrix: Floats, count: int, side: Floats) -> None:
 
 @lean
 def answer_across(w: Workspace, large: Floats, small: Floats, l: int, s: int, sign: float) -> None:
-    """Add what each side's RHS does to the other: ``sign`` times to the small side, less that to the large."""
+    """Add what each side's RHS does to the other; ``sign`` is that of the small side."""
     items = large.shape[2]
     for z in range(l):
         step, given = large[STEP, z], large[RHS, z]

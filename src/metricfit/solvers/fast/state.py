@@ -184,9 +184,9 @@ class Workspace(NamedTuple):
     """Everything a Newton step needs besides the iterate.
 
     What belongs to the marginals of a player is in ``adversary`` and ``predictor``: VALUE, what an item costs
-    the adversary or earns the predictor; CURVATURE, the diagonal D or E, and SOFTNESS, its reciprocal; OUT, its part
-    from OUTSIDE; PER_INSIDE and PER_OUTSIDE, reciprocals; STEP of INSIDE; RHS; RESIDUAL; COMP_INSIDE and
-    COMP_OUTSIDE, the right-hand sides of the complementarity rows divided by the variable.
+    the adversary or earns the predictor; CURVATURE, the diagonal D or E, and SOFTNESS, its reciprocal; OUT,
+    its part from OUTSIDE; PER_INSIDE and PER_OUTSIDE, reciprocals; STEP of INSIDE; RHS; RESIDUAL; COMP_INSIDE
+    and COMP_OUTSIDE, the right-hand sides of the complementarity rows divided by the variable.
     """
 
     adversary: Cube  # (11, A, G)
