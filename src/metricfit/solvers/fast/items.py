@@ -7,7 +7,7 @@ predictor, answer to everything else by
 
     D\,\Delta Q + A^\top \Delta P = g, \qquad A\,\Delta Q - E\,\Delta P = -h
 
-with diagonal :math:`D` and :math:`E`; :math:`A`, alpha between the columns in play, is the same for all. Hence
+with diagonal :math:`D` and :math:`E`; :math:`A`, alpha between columns in play, is the same for all. Hence
 
 .. math::
 

@@ -1,8 +1,8 @@
 """Parts of the solver: compiled and cached one by one, and called by their addresses.
 
 Numba compiles a function together with all that it calls, and LLVM optimises each of those anew in every
-caller. A *part* is compiled once, on its own; who calls it finds its address in the workspace. That halves
-the time to compile the solver, and lets several processes share the work.
+caller. A *part* is compiled once, on its own; who calls it finds its address in the workspace. That saves
+a third of the time to compile the solver, and lets several processes share the work.
 
 A part is written, and called by compiled code, like any other function. Its annotations must tell the
 types of its parameters, the workspace ``w`` among them.

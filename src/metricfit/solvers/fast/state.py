@@ -63,7 +63,7 @@ def inner(function: Function) -> Function:
 def lean(function: Function) -> Function:
     """Compile an inner function that allocates nothing.
 
-    It need not count references, as its caller holds every array: half of what Numba writes would be that.
+    It need not count references, as its caller holds every array: a third of what Numba writes would be that.
     """
     return cast(Function, nb.njit(**LEAN)(function))
 
@@ -204,7 +204,7 @@ class Workspace(NamedTuple):
     order: IndexRows  # (2, G + 1) scratch as well
     running: Matrix  # (3, A) sums along the chain, and what is read often on the way
     filtered: Vector  # (A * m,) mean of the chain's random walk
-    share: Vector  # (TOGETHER * A * (A + P),) N and M' of a few items, item by item
+    share: Vector  # (TOGETHER * A * m,) what a few items add to it
     kalman_gain: Matrix  # (G + 1, A)
     innovation: Matrix  # (G + 1, m) L^-1 F
     border: Matrix  # (m, m) upper triangle of the Schur complement, then its factor
