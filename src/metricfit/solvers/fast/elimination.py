@@ -20,8 +20,6 @@ Border order: predictor masses (f), adversary prices (q), adversary masses (q + 
 (f), the two levels, the constraints' multipliers (C).
 """
 
-import numpy as np
-
 from .border import ldl_factorise, subtract_rows
 from .items import invert_items, weigh
 from .parts import part
@@ -145,103 +143,92 @@ def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
 
 
 @lean
-def lay_out(problem: Problem, it: Iterate, w: Workspace, first: int, share: Floats) -> None:
-    """Write down what a few items from ``first`` on add to the filter's state, item by item."""
-    predictor = it.predictor
-    q, f = it.adversary.used[0], predictor.used[0]
-    constraints = it.multiplier.shape[0]
-    prices, masses, prices_p, multipliers = f, f + q, f + 2 * q + 2, 2 * f + 2 * q + 4
-    # Places that cannot be negative spare the compiler Python's counting from the end.
-    at_prices, at_masses, at_prices_p = np.uint64(prices), np.uint64(masses), np.uint64(prices_p)
-    out, out_p = w.running[1], w.running[2]
-    for c in range(min(share.shape[0], problem.items.shape[1] - first)):
-        i = first + c
-        count = problem.items[WEIGHT, i]
-        if f == 0:  # N is diagonal without predictor columns
-            for b in range(q):
-                value = count * w.inverse[b, b, i]
-                share[c, b, prices + b] = value
-                share[c, b, masses + b] = -value * w.adversary[OUT, b, i]
-            continue
-        for b in range(q):
-            out[b] = w.adversary[OUT, b, i]
-        for a in range(f):
-            out_p[a] = w.predictor[OUT, a, i]
-        for b in range(q):
-            row, inverse = share[c, b], w.inverse[b]
-            for b2 in range(q):
-                row[at_prices + np.uint64(b2)] = count * inverse[b2, i]
-            for b2 in range(q):
-                row[at_masses + np.uint64(b2)] = -row[at_prices + np.uint64(b2)] * out[b2]
-            for a in range(f):
-                row[at_prices_p + np.uint64(a)] = -count * (w.mixed[b, a, i] if f < q else w.mixed[a, b, i])
-            for a in range(f):
-                row[a] = -row[at_prices_p + np.uint64(a)] * out_p[a]
-            for x in range(constraints):
-                bonus = 0.0
-                for a in range(f):
-                    bonus -= problem.limits[GAIN, x, predictor.size_index[a]] * row[prices_p + a]
-                row[multipliers + x] = problem.items[POSITIVE, i] * bonus
+def add_multiples(rows: Floats, factor: Floats, vector: Floats, count: int, m: int) -> None:
+    """Add ``outer(factor, vector)`` to the first rows, four at a time."""
+    b = 0
+    while b + 3 < count:
+        w0, w1, w2, w3 = factor[b], factor[b + 1], factor[b + 2], factor[b + 3]
+        for x in range(m):
+            value = vector[x]
+            rows[b, x] += w0 * value
+            rows[b + 1, x] += w1 * value
+            rows[b + 2, x] += w2 * value
+            rows[b + 3, x] += w3 * value
+        b += 4
+    while b < count:
+        for x in range(m):
+            rows[b, x] += factor[b] * vector[x]
+        b += 1
 
 
 @lean
-def advance(
-    state: Floats, gain: Floats, before: Floats, share: Floats, alpha: Floats, e: Floats, q: int, m: int
-) -> None:
-    """Add ``outer(gain, before) + share`` to the state, then subtract ``alpha @ state`` from ``e``.
-
-    All in one pass, and four rows at a time: short loops are dear.
-    """
-    b = 0
-    while b + 3 < q:
-        g0, g1, g2, g3 = gain[b], gain[b + 1], gain[b + 2], gain[b + 3]
-        a0, a1, a2, a3 = alpha[b], alpha[b + 1], alpha[b + 2], alpha[b + 3]
-        for x in range(m):
-            y = before[x]
-            v0 = state[b, x] + g0 * y + share[b, x]
-            v1 = state[b + 1, x] + g1 * y + share[b + 1, x]
-            v2 = state[b + 2, x] + g2 * y + share[b + 2, x]
-            v3 = state[b + 3, x] + g3 * y + share[b + 3, x]
-            state[b, x] = v0
-            state[b + 1, x] = v1
-            state[b + 2, x] = v2
-            state[b + 3, x] = v3
-            e[x] -= a0 * v0 + a1 * v1 + a2 * v2 + a3 * v3
-        b += 4
-    while b < q:
-        g0, a0 = gain[b], alpha[b]
-        for x in range(m):
-            v0 = state[b, x] + g0 * before[x] + share[b, x]
-            state[b, x] = v0
-            e[x] -= a0 * v0
-        b += 1
+def gather(w: Workspace, first: int, q: int, f: int, share: Floats) -> None:
+    """Copy N and M' of a few items from ``first`` on, so that an item's are next to each other."""
+    stop = min(first + share.shape[0], w.inverse.shape[2])
+    for b in range(q):
+        for b2 in range(q):
+            for c in range(stop - first):
+                share[c, b, b2] = w.inverse[b, b2, first + c]
+        for a in range(f):
+            z, x = (b, a) if f < q else (a, b)
+            for c in range(stop - first):
+                share[c, b, q + a] = w.mixed[z, x, first + c]
 
 
 @part
 def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
     """Eliminate the chain by a Kalman filter and complete the border's Schur complement."""
-    adversary = it.adversary
-    q, f = adversary.used[0], it.predictor.used[0]
+    adversary, predictor = it.adversary, it.predictor
+    q, f = adversary.used[0], predictor.used[0]
     groups = problem.items.shape[1]
     last = problem.adversary_sizes.shape[0] - 1
     constraints = it.multiplier.shape[0]
-    prices, masses, levels = f, f + q, 2 * f + 2 * q + 2
+    prices, masses, prices_p, levels = f, f + q, f + 2 * q + 2, 2 * f + 2 * q + 2
     first_multiplier = levels + 2
     m = first_multiplier + constraints
     # Filtered mean of the random walk for each border unknown, plus the items' own share. The columns of
     # the prices are the walk's posterior covariance: a price enters every item of its column alike.
     state = w.filtered[: q * m].reshape((q, m))
-    share = w.share[: TOGETHER * q * m].reshape((TOGETHER, q, m))
     for b in range(q):
         for x in range(m):
             state[b, x] = 0.0
-    for c in range(TOGETHER):
-        for b in range(q):
-            for x in range(m):
-                share[c, b, x] = 0.0
+    share = w.share[: TOGETHER * q * (q + f)].reshape((TOGETHER, q, q + f))
+    out, out_p = w.running[1], w.running[2]
     for j in range(groups + 1):
-        row = problem.chain[j]
         e = w.innovation[j]
+        if j > 0:
+            i = j - 1
+            count = problem.items[WEIGHT, i]
+            for b in range(q):
+                out[b] = w.adversary[OUT, b, i]
+            if f == 0:
+                for b in range(q):
+                    value = count * w.inverse[b, b, i]
+                    state[b, prices + b] += value
+                    state[b, masses + b] -= value * out[b]
+            else:
+                if i % TOGETHER == 0:
+                    gather(w, i, q, f, share)
+                for a in range(f):
+                    out_p[a] = w.predictor[OUT, a, i]
+                for b in range(q):
+                    own, mixed = share[i % TOGETHER, b, :q], share[i % TOGETHER, b, q:]
+                    of_prices, of_masses = state[b, prices : prices + q], state[b, masses : masses + q]
+                    of_prices_p = state[b, prices_p : prices_p + f]
+                    for b2 in range(q):
+                        value = count * own[b2]
+                        of_prices[b2] += value
+                        of_masses[b2] -= value * out[b2]
+                    for a in range(f):
+                        value = count * mixed[a]
+                        state[b, a] += value * out_p[a]
+                        of_prices_p[a] -= value
+                    for c in range(constraints):
+                        bonus = 0.0
+                        for a in range(f):
+                            bonus += problem.limits[GAIN, c, predictor.size_index[a]] * mixed[a]
+                        state[b, first_multiplier + c] += count * problem.items[POSITIVE, i] * bonus
+        row = problem.chain[j]
         for x in range(m):
             e[x] = 0.0
         for b in range(q):
@@ -253,16 +240,14 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
             e[first_multiplier + c] = problem.chain_gain[c, j]
         variance = 0.0
         if j > 0:
-            if (j - 1) % TOGETHER == 0:
-                lay_out(problem, it, w, j - 1, share)
-            own = share[(j - 1) % TOGETHER]
-            advance(state, w.kalman_gain[j - 1], w.innovation[j - 1], own, w.chain_alpha[j], e, q, m)
+            subtract_rows(e, w.chain_alpha[j], state, q, 0, m)
             for b in range(q):
                 variance -= w.chain_alpha[j, b] * e[prices + b]
         precision = 1.0 / (max(variance, 0.0) + it.chain_slack[j] / it.chain_mass[j])
         w.along[PRECISION, j] = precision
         for b in range(q):
             w.kalman_gain[j, b] = -e[prices + b] * precision
+        add_multiples(state, w.kalman_gain[j], e, q, m)
     factor = w.factor
     for x in range(m):
         for j in range(groups + 1):

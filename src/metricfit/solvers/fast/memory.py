@@ -52,7 +52,7 @@ def _new(groups: int, constraints: int) -> Workspace:
         order=np.empty((2, groups + 1), np.int64),
         running=_empty(3, columns),
         filtered=_empty(columns * border),
-        share=_empty(TOGETHER * columns * border),
+        share=_empty(TOGETHER * columns * 2 * columns),
         kalman_gain=_empty(groups + 1, columns),
         innovation=_empty(groups + 1, border),
         border=_empty(border, border),

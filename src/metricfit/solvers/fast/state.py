@@ -18,6 +18,7 @@ Cube = Annotated[Floats, nb.float64[:, :, ::1]]
 Indices = Annotated[Ints, nb.int64[::1]]
 IndexRows = Annotated[Ints, nb.int64[:, ::1]]
 Marks = Annotated[Flags, nb.boolean[::1]]
+FixedTable = Annotated[Floats, nb.types.Array(nb.float64, 2, "C", readonly=True)]
 
 MAX_COLUMNS = 64
 """Largest number of set sizes each player may have in play as full columns."""
@@ -204,7 +205,7 @@ class Workspace(NamedTuple):
     order: IndexRows  # (2, G + 1) scratch as well
     running: Matrix  # (3, A) sums along the chain, and what is read often on the way
     filtered: Vector  # (A * m,) mean of the chain's random walk
-    share: Vector  # (TOGETHER * A * m,) what a few items add to it
+    share: Vector  # (TOGETHER * A * (A + P),) N and M' of a few items, item by item
     kalman_gain: Matrix  # (G + 1, A)
     innovation: Matrix  # (G + 1, m) L^-1 F
     border: Matrix  # (m, m) upper triangle of the Schur complement, then its factor
