@@ -33,6 +33,7 @@ from .state import (
     PRECISION,
     TOGETHER,
     WEIGHT,
+    ZERO,
     Floats,
     Iterate,
     Problem,
@@ -240,7 +241,7 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
             e[first_multiplier + c] = problem.chain_gain[c, j]
         variance = 0.0
         if j > 0:
-            subtract_rows(e, w.chain_alpha[j], state, q, 0, m)
+            subtract_rows(e, w.chain_alpha[j], state, q, ZERO, m)
             for b in range(q):
                 variance -= w.chain_alpha[j, b] * e[prices + b]
         precision = 1.0 / (max(variance, 0.0) + it.chain_slack[j] / it.chain_mass[j])

@@ -32,6 +32,7 @@ from .state import (
     RHS,
     SOFTNESS,
     STEP,
+    ZERO,
     Columns,
     Floats,
     Iterate,
@@ -109,7 +110,7 @@ def invert_side(
                 own[x, y, i] = small[CURVATURE, x, i] if x == y else 0.0
             for z in range(l):
                 factor[z] = -alpha[x, z] * alpha[y, z]
-            subtract_rows(own[x, y], factor, soft, l, 0, items)
+            subtract_rows(own[x, y], factor, soft, l, ZERO, items)
     invert(own, s, w.pivots[0], w.pivots[1])
     for z in range(l):
         for y in range(s):
@@ -118,7 +119,7 @@ def invert_side(
             entry = w.mixed[z, x]
             for i in range(items):
                 entry[i] = 0.0
-            subtract_rows(entry, factor, own[x], s, 0, items)
+            subtract_rows(entry, factor, own[x], s, ZERO, items)
             for i in range(items):
                 entry[i] *= soft[z, i]
     for z in range(l):
@@ -128,7 +129,7 @@ def invert_side(
                 entry[i] = 1.0 if z == z2 else 0.0
             for x in range(s):
                 factor[x] = alpha[x, z2]
-            subtract_rows(entry, factor, w.mixed[z], s, 0, items)
+            subtract_rows(entry, factor, w.mixed[z], s, ZERO, items)
             for i in range(items):
                 entry[i] *= soft[z2, i]
             if z2 < z:
