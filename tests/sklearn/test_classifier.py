@@ -52,8 +52,20 @@ class Interrupt(Callback):
 def test_every_check_of_scikit_learn_passes():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks feed data that are meant to warn
-        results = check_estimator(quick(max_epochs=6, batch_size=128), on_fail=None)
+        results = check_estimator(
+            quick(max_epochs=6, batch_size=128),
+            # It wants 1e-7; sums in single precision differ by 2e-7 with the size of a batch. See the next test.
+            expected_failed_checks={"check_methods_subset_invariance": "the network computes in float32"},
+            on_fail=None,
+        )
     assert [r["check_name"] for r in results if r["status"] == "failed"] == []
+
+
+def test_rows_are_scored_alike_alone_and_together(data):
+    X, y = data
+    model = quick(max_epochs=2).fit(X, y)
+    alone = np.concatenate([model.decision_function(X[i : i + 1]) for i in range(20)])
+    np.testing.assert_allclose(alone, model.decision_function(X[:20]), rtol=1e-5, atol=1e-5)
 
 
 def test_pipeline_grid_search_and_cross_validation(data):
