@@ -29,7 +29,7 @@ BLOCKS_PER_PROCESSOR = 2
 """At most so many games are played at a time on each multiprocessor; each has a work space."""
 
 # Threads of a block and kilobytes of its shared memory, up to a number of items, as benchmarks/gpu.py found.
-SHAPES = ((64, 256, 48), (256, 512, 96), (MOST_ITEMS, 512, 160))
+SHAPES = ((64, 256, 110), (MOST_ITEMS, 512, 220))
 
 
 class _Batch(ctypes.Structure):
@@ -144,8 +144,8 @@ def _placed(device: torch.device, layout: Layout) -> _Placed:
 
 
 def workspace_numbers(n: int) -> int:
-    """Return how many numbers a block needs to remember in a game of `n` items; see `take_workspace`."""
-    return n * n + 4185 * n + 21485
+    """Return how many numbers a block needs to remember in a game of `n` items; see `take_memory`."""
+    return 4252 * n + 20200
 
 
 def launch_shape(n: int) -> tuple[int, int]:

@@ -26,8 +26,8 @@ __all__ = ["Kernel", "compile_kernel", "find_nvrtc", "kernel", "shared_limit"]
 
 MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 
-MOST_SHARED = 160 * 1024
-"""More is of no use: the largest border fits."""
+MOST_SHARED = 220 * 1024
+"""More is not asked for."""
 
 
 class Kernel:

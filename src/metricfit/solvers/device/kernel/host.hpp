@@ -1,4 +1,4 @@
-// What block.cuh expects of CUDA, for a C++ compiler: a block is one thread, or several with a barrier.
+// What block.cuh expects of CUDA, for a C++ compiler: a block is one thread, or several with barriers.
 
 #include <barrier>
 #include <cmath>
@@ -10,9 +10,21 @@
 #define INLINE static inline
 #define INLINE_MEMBER
 
+// Lanes of a warp; more than one needs as many threads.
+#ifndef WARP_LANES
+#define WARP_LANES 1
+#endif
+constexpr int LANES = WARP_LANES;
+
+struct Warp {
+    std::barrier<> meeting{LANES};
+    double told[LANES];
+};
+
 struct Seat {
     int index = 0, count = 1;
     std::barrier<>* meeting = nullptr;
+    Warp* warp = nullptr;
 };
 
 static thread_local Seat seat;
@@ -21,4 +33,15 @@ static inline int thread() { return seat.index; }
 static inline int threads() { return seat.count; }
 static inline void barrier() {
     if (seat.meeting) seat.meeting->arrive_and_wait();
+}
+static inline void meet() {
+    if (LANES > 1) seat.warp->meeting.arrive_and_wait();
+}
+static inline double from_lane(double value, int lane) {
+    if (LANES == 1) return value;
+    seat.warp->told[seat.index % LANES] = value;
+    meet();
+    value = seat.warp->told[lane];
+    meet();
+    return value;
 }

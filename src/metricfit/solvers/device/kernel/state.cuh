@@ -2,6 +2,9 @@
 //
 // Items come in the order of their scores, highest first. The chain are the n + 1 sets of the first 0, 1, ..., n
 // items. Each player has some sizes in play as columns; the adversary also has the empty and the full set.
+//
+// Memory is of two kinds: near, which is quick and small (shared memory), and far. What is read one after the
+// other lies near; large arrays are far unless there is room (place_chain, place_border).
 
 // Marginals of one player for the sizes in play, with their dual variables. Column a has probability mass[a];
 // in inside[a * n + i] of it item i is in the set, in outside = mass - inside it is not.
@@ -33,35 +36,38 @@ struct Solver {
     double* best_chain;
     double upper, lower;
 
-    Pair* slots;
-    double *covariance, *product;  // (CAPACITY, CAPACITY), (2, CAPACITY)
-    double* border;  // (m, m)
-    double *near_border, *far_border;  // memory for it: quick, if it is small enough, or large
-    int near_size;
+    Pair* slots;  // (2, warps)
+    double* product;  // (2, CAPACITY) what a warp tells its lanes about the chain
+    double* vectors;  // (warps, 2, CAPACITY) what a warp tells its lanes about an item or a size
+    double* room;  // near memory for the chain, then for the border or for the warps
+    int room_size;
+    double* scratch;  // memory of each warp for itself
+    int scratch_size;
 
-    double* chain_alpha;  // (n + 1, padded columns) alpha of each set against each column, then zeros
-    double *cross, *cross_t;  // (predictor, adversary) alpha between the columns of both, and transposed
-    double *curvature_out, *predictor_out;  // (columns, n)
-    double* predictor_inverse;  // (predictor, n)
-    double* inverse;  // (n, adversary, adversary) the inverse of each item's block
-    double* mixed;  // (n, predictor, adversary)
-    double* left;  // (n, predictor, predictor) what remains between the predictor's marginals of each item
-    double* pivots;  // (n, adversary + 1)
-    double *kalman_gain, *precision;  // (n + 1, padded), (n + 1) gains and inverse variances of the filter
-    double *noise, *rhs_chain;  // (n + 1) variances that the chain adds; its right-hand side
+    int pitch;  // from one set of the chain to the next in chain_alpha and kalman_gain
+    double *far_chain, *far_border, *far_innovation;
+    double* chain_alpha;  // (n + 1, pitch) alpha of each set against each column, then zeros
+    double* kalman_gain;  // (n + 1, pitch) gains of the filter, then zeros
     double* innovation;  // (n + 1, m)
+    double* border;  // (m, m | 1)
+    double *precision, *noise, *rhs_chain;  // (n + 1) inverse variances; what the chain adds to them; right-hand side
+    double *coupling, *coupling_t;  // (n + 1, LANES) between neighbouring sets, by the first and by the last
+    double* cross;  // (predictor, CROSS_PITCH) alpha between the columns of both, then zeros
+    double *curvature, *curvature_out, *predictor_out, *predictor_inverse;  // (columns, n) diagonals D and E
+    double* inverse;  // (n, adversary, adversary) the inverse of each item's block
+    double* mixed;  // (n, adversary, predictor)
+    double* left;  // (n, predictor, predictor) what remains between the predictor's marginals of each item
     double *scale, *next_scale, *pivot_inverse;  // (m)
     int *pivot_row, *rank;  // (m)
-    double *step, *border_sum;  // (m)
+    double* step;  // (m)
     double* step_chain;  // (n + 1)
     double *rhs_item, *own, *rhs_predictor, *along;  // (columns, n)
     double *running;  // (adversary, n + 1)
     double *residual_item, *residual_predictor, *residual_chain, *residual_border;
-    double *sum_outside, *sum_inside, *sum_beta;  // (2 CAPACITY + 4) sums along the items and the chain
+    double *sum_outside, *sum_inside, *sum_beta;  // (m) sums along the items and the chain
     Targets goal, goal_predictor;
     double* goal_chain;
     double *cost, *share;  // (n)
-    double* grid;  // (n, n + 1) every item's value in every size
     double *value_k, *value_l, *value_pooled;  // (n + 1)
     Columns pooled;
     int *first, *order;  // (n + 1), (n)
@@ -69,127 +75,174 @@ struct Solver {
     double *pool_level, *pool_weight;  // (n)
 };
 
-// Hands out memory; with a null base it only counts.
+// Hands out memory, an even number of numbers each time; with a null base it only counts.
 struct Arena {
     double* base;
     long long used;
     INLINE_MEMBER double* take(long long count) {
         double* result = base ? base + used : nullptr;
-        used += count;
+        used += (count + 1) / 2 * 2;
         return result;
     }
     INLINE_MEMBER int* take_ints(long long count) { return reinterpret_cast<int*>(take((count + 1) / 2)); }
 };
 
-DEVICE void take_strategy(Arena& arena, Columns& columns, int n) {
-    columns.inside = arena.take(CAPACITY * n);
-    columns.mass = arena.take(CAPACITY + 2);
-    columns.size = arena.take_ints(CAPACITY);
+constexpr int LARGEST_BORDER = 4 * CAPACITY + 4;
+constexpr int CROSS_PITCH = CAPACITY + 2;
+constexpr int NEIGHBOURS = 32;  // no fewer than LANES
+constexpr int NEAR_ITEMS = 256;  // vectors along the items lie near up to this many
+
+DEVICE void take_strategy(Arena& near, Arena& far, Columns& columns, int n) {
+    columns.inside = far.take(CAPACITY * n);
+    columns.mass = near.take(CAPACITY + 2);
+    columns.size = near.take_ints(CAPACITY);
     columns.used = 0;
 }
 
-DEVICE void take_columns(Arena& arena, Columns& columns, int n) {
-    take_strategy(arena, columns, n);
-    columns.outside = arena.take(CAPACITY * n);
-    columns.dual_inside = arena.take(CAPACITY * n);
-    columns.dual_outside = arena.take(CAPACITY * n);
-    columns.dual_mass = arena.take(CAPACITY + 2);
-    columns.price = arena.take(CAPACITY);
-    columns.member = arena.take_ints(n + 1);
+DEVICE void take_columns(Arena& near, Arena& far, Columns& columns, int n) {
+    take_strategy(near, far, columns, n);
+    columns.outside = far.take(CAPACITY * n);
+    columns.dual_inside = far.take(CAPACITY * n);
+    columns.dual_outside = far.take(CAPACITY * n);
+    columns.dual_mass = near.take(CAPACITY + 2);
+    columns.price = near.take(CAPACITY);
+    columns.member = far.take_ints(n + 1);
 }
 
-DEVICE void take_targets(Arena& arena, Targets& targets, int n) {
-    targets.inside = arena.take(CAPACITY * n);
-    targets.outside = arena.take(CAPACITY * n);
-    targets.mass = arena.take(CAPACITY + 2);
-    targets.step = arena.take(CAPACITY * n);
+DEVICE void take_targets(Arena& near, Arena& far, Targets& targets, int n) {
+    targets.inside = far.take(CAPACITY * n);
+    targets.outside = far.take(CAPACITY * n);
+    targets.mass = near.take(CAPACITY + 2);
+    targets.step = far.take(CAPACITY * n);
 }
 
-constexpr int LARGEST_BORDER = 4 * CAPACITY + 4;
-
-// Lay the work space of a game of n items out; called by one thread.
-DEVICE void take_workspace(Arena& arena, Solver& s, int n) {
+// Lay the memory of a game of n items out; called by one thread.
+DEVICE void take_memory(Arena& near, Arena& far, Solver& s, int n, int warps) {
     const int wide = CAPACITY * n, sets = n + 1, m = LARGEST_BORDER;
+    Arena& along = n <= NEAR_ITEMS ? near : far;
     s.n = n;
-    s.score = arena.take(n);
-    take_columns(arena, s.adversary, n);
-    take_columns(arena, s.predictor, n);
-    take_strategy(arena, s.best_adversary, n);
-    take_strategy(arena, s.best_predictor, n);
-    take_strategy(arena, s.pooled, n);
-    s.chain_mass = arena.take(sets);
-    s.chain_slack = arena.take(sets);
-    s.best_chain = arena.take(sets);
-    s.far_border = arena.take(m * m);
-    s.chain_alpha = arena.take(CAPACITY * sets);
-    s.cross = arena.take(CAPACITY * CAPACITY);
-    s.cross_t = arena.take(CAPACITY * CAPACITY);
-    s.curvature_out = arena.take(wide);
-    s.predictor_out = arena.take(wide);
-    s.predictor_inverse = arena.take(wide);
-    s.inverse = arena.take(CAPACITY * wide);
-    s.mixed = arena.take(CAPACITY * wide);
-    s.left = arena.take(CAPACITY * wide);
-    s.pivots = arena.take((CAPACITY + 1) * n);
-    s.kalman_gain = arena.take(CAPACITY * sets);
-    s.precision = arena.take(sets);
-    s.noise = arena.take(sets);
-    s.rhs_chain = arena.take(sets);
-    s.innovation = arena.take(m * sets);
-    s.scale = arena.take(m);
-    s.next_scale = arena.take(m);
-    s.pivot_inverse = arena.take(m);
-    s.pivot_row = arena.take_ints(m);
-    s.rank = arena.take_ints(m);
-    s.step = arena.take(m);
-    s.border_sum = arena.take(m);
-    s.step_chain = arena.take(sets);
-    s.rhs_item = arena.take(wide);
-    s.own = arena.take(wide);
-    s.rhs_predictor = arena.take(wide);
-    s.along = arena.take(wide);
-    s.running = arena.take(CAPACITY * sets);
-    s.residual_item = arena.take(wide);
-    s.residual_predictor = arena.take(wide);
-    s.residual_chain = arena.take(sets);
-    s.residual_border = arena.take(m);
-    s.sum_outside = arena.take(m);
-    s.sum_inside = arena.take(m);
-    s.sum_beta = arena.take(m);
-    take_targets(arena, s.goal, n);
-    take_targets(arena, s.goal_predictor, n);
-    s.goal_chain = arena.take(sets);
-    s.cost = arena.take(n);
-    s.share = arena.take(n);
-    s.grid = arena.take(static_cast<long long>(n) * sets);
-    s.value_k = arena.take(sets);
-    s.value_l = arena.take(sets);
-    s.value_pooled = arena.take(sets);
-    s.first = arena.take_ints(sets);
-    s.order = arena.take_ints(n);
-    s.pool_level = arena.take(n);
-    s.pool_weight = arena.take(n);
+    s.slots = reinterpret_cast<Pair*>(near.take(slots_needed(warps)));
+    s.product = near.take(2 * CAPACITY);
+    s.vectors = near.take(2 * CAPACITY * warps);
+    s.cross = near.take(CAPACITY * CROSS_PITCH);
+    s.scale = near.take(m);
+    s.next_scale = near.take(m);
+    s.pivot_inverse = near.take(m);
+    s.pivot_row = near.take_ints(m);
+    s.rank = near.take_ints(m);
+    s.step = near.take(m);
+    s.residual_border = near.take(m);
+    s.sum_outside = near.take(m);
+    s.sum_inside = near.take(m);
+    s.sum_beta = near.take(m);
+    take_columns(near, far, s.adversary, n);
+    take_columns(near, far, s.predictor, n);
+    take_strategy(far, far, s.best_adversary, n);
+    take_strategy(far, far, s.best_predictor, n);
+    take_strategy(near, far, s.pooled, n);
+    take_targets(near, far, s.goal, n);
+    take_targets(near, far, s.goal_predictor, n);
+
+    s.score = along.take(n);
+    s.chain_mass = along.take(sets);
+    s.chain_slack = along.take(sets);
+    s.precision = along.take(sets);
+    s.noise = along.take(sets);
+    s.rhs_chain = along.take(sets);
+    s.step_chain = along.take(sets);
+    s.residual_chain = along.take(sets);
+    s.goal_chain = along.take(sets);
+    s.cost = along.take(n);
+    s.share = along.take(n);
+    s.pool_level = along.take(n);
+    s.pool_weight = along.take(n);
+    s.first = along.take_ints(sets);
+    s.value_k = along.take(sets);
+    s.value_l = along.take(sets);
+    s.value_pooled = along.take(sets);
+
+    s.best_chain = far.take(sets);
+    s.order = far.take_ints(n);
+    s.far_chain = far.take(2 * CROSS_PITCH * sets);
+    s.far_border = far.take(m * (m + 1));
+    s.far_innovation = far.take(m * sets);
+    s.coupling = far.take(NEIGHBOURS * (sets + NEIGHBOURS));
+    s.coupling_t = far.take(NEIGHBOURS * (sets + NEIGHBOURS));
+    s.curvature = far.take(wide);
+    s.curvature_out = far.take(wide);
+    s.predictor_out = far.take(wide);
+    s.predictor_inverse = far.take(wide);
+    s.inverse = far.take(CAPACITY * wide);
+    s.mixed = far.take(CAPACITY * wide);
+    s.left = far.take(CAPACITY * wide);
+    s.rhs_item = far.take(wide);
+    s.own = far.take(wide);
+    s.rhs_predictor = far.take(wide);
+    s.along = far.take(wide);
+    s.running = far.take(CAPACITY * sets);
+    s.residual_item = far.take(wide);
+    s.residual_predictor = far.take(wide);
 }
 
 // Where the parts of the border begin: predictor masses (f), adversary prices (q), adversary masses (q + 2),
 // predictor prices (f), the two levels.
 struct Border {
-    int q, f, prices, masses, prices_p, levels, m;
+    int q, f, prices, masses, prices_p, levels, m, pitch;
 };
 
 INLINE Border border_of(const Solver& s) {
-    const int q = s.adversary.used, f = s.predictor.used;
-    return {q, f, f, f + q, f + 2 * q + 2, 2 * f + 2 * q + 2, 2 * f + 2 * q + 4};
+    const int q = s.adversary.used, f = s.predictor.used, m = 2 * f + 2 * q + 4;
+    return {q, f, f, f + q, f + 2 * q + 2, 2 * f + 2 * q + 2, m, m | 1};
 }
 
-// Columns are padded to one of four widths, so that loops over them can be unrolled.
-INLINE int padded(int q) { return q <= 8 ? 8 : q <= 16 ? 16 : q <= 24 ? 24 : CAPACITY; }
+// Columns are padded to a few widths, so that loops over them can be unrolled.
+constexpr int PAD = 4;
+INLINE int padded(int q) { return larger(2 * PAD, (q + PAD - 1) / PAD * PAD); }
 
 // Call a template with the width of the columns.
-#define BY_WIDTH(width, function, ...)                    \
-    do {                                                  \
-        if ((width) == 8) function<8>(__VA_ARGS__);       \
-        else if ((width) == 16) function<16>(__VA_ARGS__); \
-        else if ((width) == 24) function<24>(__VA_ARGS__); \
-        else function<CAPACITY>(__VA_ARGS__);             \
+#define BY_WIDTH(width, function, ...)                      \
+    do {                                                    \
+        if ((width) == 8) function<8>(__VA_ARGS__);         \
+        else if ((width) == 12) function<12>(__VA_ARGS__);  \
+        else if ((width) == 16) function<16>(__VA_ARGS__);  \
+        else if ((width) == 20) function<20>(__VA_ARGS__);  \
+        else if ((width) == 24) function<24>(__VA_ARGS__);  \
+        else if ((width) == 28) function<28>(__VA_ARGS__);  \
+        else function<CAPACITY>(__VA_ARGS__);               \
     } while (false)
+
+// What a warp needs for itself: two columns and what is mixed of an item, or a number for every item.
+INLINE int scratch_needed(int n, int f, int width) { return larger((n + 1) / 2 * 2, 4 * CAPACITY + f * (width + 2)); }
+
+// The warps that have memory for themselves; all, if the block was given enough.
+INLINE int working_warps(const Solver& s, int size) { return smaller(warps(), s.scratch_size / size); }
+
+// Find room for the chain, with what the warps need beside it; called by all threads when columns come or go.
+DEVICE void place_chain(Solver& s) {
+    const int q = s.adversary.used, f = s.predictor.used, width = padded(q);
+    barrier();
+    if (thread() == 0) {
+        s.pitch = width + 2;
+        const int chain = 2 * s.pitch * (s.n + 1), least = scratch_needed(s.n, f, width);
+        const bool fits = chain + least <= s.room_size;
+        s.chain_alpha = fits ? s.room : s.far_chain;
+        s.kalman_gain = s.chain_alpha + chain / 2;
+        s.scratch = fits ? s.room + chain : s.room;
+        s.scratch_size = fits ? s.room_size - chain : s.room_size;
+    }
+    barrier();
+}
+
+// Find room for the border and the innovations where the warps had theirs.
+DEVICE void place_border(Solver& s) {
+    const Border at = border_of(s);
+    barrier();
+    if (thread() == 0) {
+        const int border = (at.m * at.pitch + 1) / 2 * 2, innovation = at.m * (s.n + 1);
+        int used = 0;
+        s.border = border <= s.scratch_size ? s.scratch : s.far_border;
+        if (s.border == s.scratch) used = border;
+        s.innovation = used + innovation <= s.scratch_size ? s.scratch + used : s.far_innovation;
+    }
+    barrier();
+}

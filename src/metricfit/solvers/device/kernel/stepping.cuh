@@ -144,8 +144,11 @@ DEVICE bool newton_step(Solver& s, double mu, double pairs, double regularisatio
         aim_all(s, at, target, correct);
         if (!correct) invert_items(s, regularisation);
         answer_alone(s);
-        if (!correct) factorise(s);
-        direction(s, !correct);
+        if (!correct) {
+            eliminate(s);
+            factorise_border(s);
+        }
+        direction(s);
         const Pair most = blocking(s, at);
         if (!(most.first < 1e12 && most.second < 1e12)) return false;
         const double fraction = correct ? 0.95 : 1.0;

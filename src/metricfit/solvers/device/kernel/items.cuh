@@ -1,0 +1,250 @@
+// Eliminating the items from the Newton matrix of the interior point method.
+//
+// The mathematics is that of metricfit/solvers/fast/elimination.py. Here every item is one warp's work: its block
+// stays in the registers of the lanes, a column to each, from the first entry to what is needed of the inverse.
+
+// The diagonals D and E of all items.
+DEVICE void curve_items(Solver& s, double regularisation) {
+    const int n = s.n, q = s.adversary.used, f = s.predictor.used;
+    const Columns &adversary = s.adversary, &predictor = s.predictor;
+    EACH(x, q * n) {
+        const double out = adversary.dual_outside[x] / adversary.outside[x];
+        s.curvature_out[x] = out;
+        s.curvature[x] = adversary.dual_inside[x] / adversary.inside[x] + out + regularisation;
+    }
+    EACH(x, f * n) {
+        const double out = predictor.dual_outside[x] / predictor.outside[x];
+        s.predictor_out[x] = out;
+        s.predictor_inverse[x] = 1.0 / (predictor.dual_inside[x] / predictor.inside[x] + out + regularisation);
+    }
+    EACH(j, n + 1) s.noise[j] = s.chain_slack[j] / s.chain_mass[j];
+    barrier();
+}
+
+// Replace the columns of a symmetric positive definite matrix, spread over the lanes, by those of its inverse: the
+// sweep operator. No pivoting is needed. The columns turn by one row at each step, so that the pivot is always in
+// the first and no register has to be chosen at run time.
+template <int WIDTH>
+INLINE void invert_columns(double (&column)[per_lane(WIDTH)][WIDTH], double* pivots) {
+    for (int k = 0; k < WIDTH; ++k) {
+        double* pivot = pivots + (k % 2) * CAPACITY;
+#pragma unroll
+        for (int c = 0; c < per_lane(WIDTH); ++c) {
+            if (lane() + c * LANES != k) continue;
+#pragma unroll
+            for (int b = 0; b < WIDTH; b += 2) {
+                *reinterpret_cast<Pair*>(pivot + b) = Pair{column[c][b], column[c][b + 1]};
+            }
+        }
+        meet();
+        const double inverse = 1.0 / pivot[0];
+#pragma unroll
+        for (int c = 0; c < per_lane(WIDTH); ++c) {
+            const bool chosen = lane() + c * LANES == k;
+            const double own = chosen ? -inverse : column[c][0] * inverse;
+#pragma unroll
+            for (int b = 0; b < WIDTH; b += 2) {
+                const Pair both = two(pivot + b);
+                if (b > 0) column[c][b - 1] = (chosen ? 0.0 : column[c][b]) - both.first * own;
+                column[c][b] = (chosen ? 0.0 : column[c][b + 1]) - both.second * own;
+            }
+            column[c][WIDTH - 1] = own;
+        }
+    }
+#pragma unroll
+    for (int c = 0; c < per_lane(WIDTH); ++c) {
+#pragma unroll
+        for (int b = 0; b < WIDTH; ++b) column[c][b] = -column[c][b];
+    }
+    meet();
+}
+
+// Inner product of a column in registers with a row in memory.
+template <int WIDTH>
+INLINE double along_row(const double (&column)[WIDTH], const double* row) {
+    double even = 0.0, odd = 0.0;
+#pragma unroll
+    for (int b = 0; b < WIDTH; b += 2) {
+        const Pair both = two(row + b);
+        even += both.first * column[b];
+        odd += both.second * column[b + 1];
+    }
+    return even + odd;
+}
+
+// The inverse N^-1 of one item's N = D + A' E^-1 A, then E^-1 A N^-1 and E^-1 - E^-1 A N^-1 A' E^-1.
+template <int WIDTH>
+DEVICE void invert_item(Solver& s, int i, double* scratch) {
+    constexpr int PITCH = WIDTH + 1;
+    const int n = s.n, q = s.adversary.used, f = s.predictor.used;
+    const double* cross = s.cross;
+    double *weight = scratch, *pivots = scratch + CAPACITY, *mixed = scratch + 3 * CAPACITY;
+    LANE_EACH(a, f) weight[a] = s.predictor_inverse[a * n + i];
+    double column[per_lane(WIDTH)][WIDTH];
+#pragma unroll
+    for (int c = 0; c < per_lane(WIDTH); ++c) {
+        const int x = lane() + c * LANES;
+        const double own = x < q ? s.curvature[x * n + i] : 1.0;
+#pragma unroll
+        for (int b = 0; b < WIDTH; ++b) column[c][b] = b == x ? own : 0.0;
+    }
+    meet();
+    for (int a = 0; a < f; ++a) {
+        const double* row = cross + a * CROSS_PITCH;
+#pragma unroll
+        for (int c = 0; c < per_lane(WIDTH); ++c) {
+            const double own = weight[a] * row[lane() + c * LANES];
+#pragma unroll
+            for (int b = 0; b < WIDTH; b += 2) {
+                const Pair both = two(row + b);
+                column[c][b] += both.first * own;
+                column[c][b + 1] += both.second * own;
+            }
+        }
+    }
+    invert_columns<WIDTH>(column, pivots);
+#pragma unroll
+    for (int c = 0; c < per_lane(WIDTH); ++c) {
+        const int x = lane() + c * LANES;
+        if (x >= q) continue;
+        double* target = s.inverse + static_cast<long long>(i) * q * q + x;
+#pragma unroll
+        for (int b = 0; b < WIDTH; ++b) {
+            if (b < q) target[b * q] = column[c][b];
+        }
+        for (int a = 0; a < f; ++a) {
+            mixed[a * PITCH + x] = weight[a] * along_row<WIDTH>(column[c], cross + a * CROSS_PITCH);
+        }
+    }
+    meet();
+    LANE_EACH(a2, f) {
+        double row[WIDTH];
+        double* target = s.mixed + static_cast<long long>(i) * q * f + a2;
+#pragma unroll
+        for (int b = 0; b < WIDTH; ++b) {
+            row[b] = b < q ? mixed[a2 * PITCH + b] : 0.0;
+            if (b < q) target[b * f] = row[b];
+        }
+        target = s.left + static_cast<long long>(i) * f * f + a2;
+        for (int a = 0; a < f; ++a) {
+            const double value = along_row<WIDTH>(row, cross + a * CROSS_PITCH);
+            target[a * f] = weight[a] * ((a == a2 ? 1.0 : 0.0) - value);
+        }
+    }
+    meet();
+}
+
+// Invert the blocks of all items.
+DEVICE void invert_items(Solver& s, double regularisation) {
+    const int n = s.n, q = s.adversary.used, f = s.predictor.used, width = padded(q);
+    curve_items(s, regularisation);
+    if (f == 0) {  // N is diagonal
+        EACH(x, n * q * q) {
+            const int i = x / (q * q), b = x / q % q;
+            s.inverse[x] = x % q == b ? 1.0 / s.curvature[b * n + i] : 0.0;
+        }
+    } else {
+        const int size = scratch_needed(n, f, width), workers = working_warps(s, size);
+        if (warp() < workers) {
+            double* scratch = s.scratch + warp() * size;
+            for (int i = warp(); i < n; i += workers) BY_WIDTH(width, invert_item, s, i, scratch);
+        }
+    }
+    barrier();
+}
+
+// Two adversary columns, in the upper triangle of the border.
+INLINE void couple_adversary(Solver& s, const Border& at, int b, int b2) {
+    const int n = s.n, q = at.q, m = at.pitch;
+    double* border = s.border;
+    const double *out = s.curvature_out + b * n, *out2 = s.curvature_out + b2 * n;
+    const double* source = s.inverse + b * q + b2;
+    double nn = 0.0, ns = 0.0, ss = 0.0, outside = 0.0;
+#pragma unroll 8
+    for (int i = 0; i < n; ++i) {
+        const double value = source[static_cast<long long>(i) * q * q], scaled = value * out2[i];
+        nn += value;
+        ns += scaled;
+        ss += out[i] * scaled;
+        outside += out[i];
+    }
+    if (b == b2) {
+        ns -= s.adversary.size[b];
+        ss -= outside + s.adversary.dual_mass[b] / s.adversary.mass[b];
+    }
+    border[(at.prices + b) * m + at.prices + b2] = -nn;
+    border[(at.prices + b) * m + at.masses + b2] = ns;
+    border[(at.masses + b) * m + at.masses + b2] = -ss;
+}
+
+// A predictor column and an adversary column.
+INLINE void couple_players(Solver& s, const Border& at, int a, int b) {
+    const int n = s.n, q = at.q, f = at.f, m = at.pitch;
+    double* border = s.border;
+    const double *out_p = s.predictor_out + a * n, *out_b = s.curvature_out + b * n;
+    const double* source = s.mixed + b * f + a;
+    double plain = 0.0, scaled = 0.0, out_plain = 0.0, out_scaled = 0.0;
+#pragma unroll 8
+    for (int i = 0; i < n; ++i) {
+        const double value = source[static_cast<long long>(i) * q * f], times = value * out_b[i], out = out_p[i];
+        plain += value;
+        scaled += times;
+        out_plain += out * value;
+        out_scaled += out * times;
+    }
+    border[(at.prices + b) * m + at.prices_p + a] = plain;
+    border[(at.masses + b) * m + at.prices_p + a] = -scaled;
+    border[a * m + at.prices + b] = -out_plain;
+    border[a * m + at.masses + b] = out_scaled + s.beta[s.predictor.size[a] * (n + 1) + s.adversary.size[b]];
+}
+
+// Two predictor columns.
+INLINE void couple_predictor(Solver& s, const Border& at, int a, int a2) {
+    const int n = s.n, f = at.f, m = at.pitch;
+    double* border = s.border;
+    const double *out_a = s.predictor_out + a * n, *out_a2 = s.predictor_out + a2 * n;
+    const double* source = s.left + a * f + a2;
+    double pp = 0.0, po = 0.0, oo = 0.0, outside = 0.0;
+#pragma unroll 8
+    for (int i = 0; i < n; ++i) {
+        const double value = source[static_cast<long long>(i) * f * f], out = out_a[i], times = out * value;
+        pp += value;
+        po += times;
+        oo += times * out_a2[i];
+        outside += out;
+    }
+    if (a == a2) {
+        po -= s.predictor.size[a];
+        oo -= outside + s.predictor.dual_mass[a] / s.predictor.mass[a];
+    }
+    border[(at.prices_p + a) * m + at.prices_p + a2] = pp;
+    border[a * m + at.prices_p + a2] = -po;
+    border[a * m + a2] = oo;
+}
+
+// The border of the Newton system without the items' marginals, upper triangle: the work of these threads of the
+// block, and only theirs. The border was cleared before.
+DEVICE void couple_columns(Solver& s, int index, int count) {
+    const Border at = border_of(s);
+    const int n = s.n, q = at.q, f = at.f, m = at.pitch;
+    double* border = s.border;
+    const int own = q * q, both = own + f * q, all = both + f * f;
+    for (int x = index; x < all; x += count) {
+        if (x < own) couple_adversary(s, at, x / q, x % q);
+        else if (x < both) couple_players(s, at, (x - own) % f, (x - own) / f);
+        else couple_predictor(s, at, (x - both) / f, (x - both) % f);
+    }
+    for (int b = index; b < q + 2; b += count) {
+        border[(at.masses + b) * m + at.levels] = 1.0;
+        if (b >= q) {
+            const int end = CAPACITY + b - q;
+            border[(at.masses + b) * m + at.masses + b] = s.adversary.dual_mass[end] / s.adversary.mass[end];
+        }
+    }
+    for (int a = index; a < f; a += count) {
+        const double* beta = s.beta + s.predictor.size[a] * (n + 1);
+        border[a * m + at.masses + q] = beta[0];
+        border[a * m + at.masses + q + 1] = beta[n];
+        border[a * m + at.levels + 1] = -1.0;
+    }
+}
