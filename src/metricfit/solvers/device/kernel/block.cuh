@@ -21,6 +21,18 @@ INLINE int threads() { return static_cast<int>(blockDim.x); }
 INLINE void barrier() { __syncthreads(); }
 INLINE void meet() { __syncwarp(); }
 INLINE double from_lane(double value, int lane) { return __shfl_sync(0xffffffffu, value, lane); }
+// Far memory is read past the cache of the multiprocessor, and never waits behind near memory.
+INLINE double far_read(const double* place) { return __ldcg(place); }
+// Copy a number from far to near; it has arrived when `arrived` was called, which lets the last `pending` parts go on.
+INLINE void fetch(double* near, const double* far) {
+    const unsigned target = static_cast<unsigned>(__cvta_generic_to_shared(near));
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(target), "l"(far) : "memory");
+}
+INLINE void end_part() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int PENDING>
+INLINE void arrived() { asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory"); }
+// The near memory of the block.
+extern __shared__ __align__(16) double quick[];
 #endif
 
 INLINE int lane() { return thread() % LANES; }
@@ -34,6 +46,7 @@ INLINE constexpr int per_lane(int count) { return (count + LANES - 1) / LANES; }
 #define WARP_EACH(index, count) _Pragma("unroll 1") for (int index = warp(); index < (count); index += warps())
 #define LANE_EACH(index, count) _Pragma("unroll 1") for (int index = lane(); index < (count); index += LANES)
 
+constexpr int MOST_WARPS = 16;
 constexpr int CAPACITY = 32;  // largest number of sizes that each player may have in play
 constexpr double HUGE_VALUE = 1e300;  // stands for infinity where arithmetic follows
 
@@ -105,8 +118,6 @@ INLINE double warp_running_sum(double own) {
     }
     return own;
 }
-
-INLINE int slots_needed(int warps) { return 4 * warps; }
 
 // Combine the values of all threads in a fixed order; known to all of them. Whoever calls next finds the slots read.
 template <class Operation>

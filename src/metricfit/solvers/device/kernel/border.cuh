@@ -1,9 +1,14 @@
 // The small dense system that is left when items and chain are eliminated; it is symmetric, but indefinite.
 
+// Where the border is; see chain_alpha_of.
+template <bool NEAR>
+INLINE double* border_place(const Solver& s) { return NEAR ? quick + s.border_at : s.far_border; }
+
 // Scale rows and columns alike until their largest entries are about 1.
-DEVICE void equilibrate(Solver& s, const Border& at) {
+template <bool NEAR>
+INLINE void equilibrate(Solver& s, const Border& at) {
     const int m = at.m, pitch = at.pitch;
-    double* matrix = s.border;
+    double* matrix = border_place<NEAR>(s);
     EACH(x, m) s.scale[x] = 1.0;
     barrier();
     for (int pass = 0; pass < 3; ++pass) {
@@ -32,11 +37,12 @@ INLINE void propose(Solver& s, int k, double size, int row) {
 // LU with partial pivoting. Rows stay where they are: pivot_row says which of them was chosen at each step, rank says
 // when a row was. Each warp has its rows; while it updates them it looks for the largest entry of the next column, so
 // that a step takes one barrier.
+template <bool NEAR>
 DEVICE void factorise_border(Solver& s) {
     const Border at = border_of(s);
     const int m = at.m, pitch = at.pitch;
-    double* matrix = s.border;
-    equilibrate(s, at);
+    double* matrix = border_place<NEAR>(s);
+    equilibrate<NEAR>(s, at);
     double best_size = -2.0;
     int best_row = 0;
     WARP_EACH(row, m) {
@@ -79,11 +85,12 @@ DEVICE void factorise_border(Solver& s) {
 
 // Solve in place for s.step with the factors of factorise_border; one warp's work. Lanes hold the unknowns in the
 // order of the pivots.
+template <bool NEAR>
 DEVICE void solve_border(Solver& s) {
     constexpr int MINE = per_lane(LARGEST_BORDER);
     const Border at = border_of(s);
     const int m = at.m, pitch = at.pitch;
-    const double* matrix = s.border;
+    const double* matrix = border_place<NEAR>(s);
     double work[MINE];
     const double* row[MINE];
 #pragma unroll
@@ -115,4 +122,14 @@ DEVICE void solve_border(Solver& s) {
         }
     }
     meet();
+}
+
+INLINE void factorise_border(Solver& s) {
+    if (s.border_at >= 0) factorise_border<true>(s);
+    else factorise_border<false>(s);
+}
+
+INLINE void solve_border(Solver& s) {
+    if (s.border_at >= 0) solve_border<true>(s);
+    else solve_border<false>(s);
 }

@@ -6,27 +6,45 @@
 // inner product of alpha of j and the gain of k, so that L x = y is solved by as many sets at a time as there are
 // lanes, and what they mean for all later sets is a vector as long as there are columns.
 
+// Where the chain's tables are: near, which the compiler has to know to make good use of it, or far.
+template <bool NEAR>
+INLINE double* chain_alpha_of(const Solver& s) { return NEAR ? quick + s.chain_at : s.far_chain; }
+template <bool NEAR>
+INLINE double* kalman_gain_of(const Solver& s) { return chain_alpha_of<NEAR>(s) + s.pitch * (s.n + 1); }
+
+// Send the inverse of item i on its way to near memory; one warp's work.
+INLINE void send_item(const Solver& s, int i, int size) {
+    if (i < s.n) {
+        double* target = quick + s.stream + i % AHEAD * size;
+        const double* source = s.inverse + static_cast<long long>(i) * size;
+        LANE_EACH(x, size) fetch(target + x, source + x);
+    }
+    end_part();
+}
+
 // Covariances of the filter, a column to a lane; leaves the gains, the inverse variances and the innovations of the
 // prices.
-template <int WIDTH>
-DEVICE void filter_covariance(Solver& s, const Border& at) {
+template <int WIDTH, bool NEAR>
+DEVICE void filter_covariance(Solver& s) {
     constexpr int MINE = per_lane(WIDTH);
+    const Border at = border_of(s);
     const int n = s.n, q = at.q, pitch = s.pitch;
-    const double* inverse = s.inverse;
-    double column[MINE][WIDTH], item[MINE][WIDTH], gain[MINE];
+    const double *noises = quick + s.noise, *alpha = chain_alpha_of<NEAR>(s);
+    double *precisions = quick + s.precision, *gains = kalman_gain_of<NEAR>(s), *prices = s.innovation + at.prices;
+    double column[MINE][WIDTH], gain[MINE];
 #pragma unroll
     for (int c = 0; c < MINE; ++c) {
         gain[c] = 0.0;
 #pragma unroll
-        for (int b = 0; b < WIDTH; ++b) column[c][b] = item[c][b] = 0.0;
+        for (int b = 0; b < WIDTH; ++b) column[c][b] = 0.0;
     }
     LANE_EACH(x, 2 * CAPACITY) s.product[x] = 0.0;
+    for (int i = 0; i < AHEAD - 1; ++i) send_item(s, i, q * q);
     meet();
-    for (int j = 0; j <= n; ++j) {
-        double* product = s.product + (j % 2) * CAPACITY;
+    for (int j = 0; j <= n; ++j, alpha += pitch, gains += pitch, prices += at.m) {
+        double* product = s.product + j % 2 * CAPACITY;
         const double* before = s.product + (1 - j % 2) * CAPACITY;
-        const double* alpha = s.chain_alpha + j * pitch;
-        const double noise = s.noise[j];
+        const double* item = quick + s.stream + (j + AHEAD - 1) % AHEAD * q * q;
         double own[MINE];
 #pragma unroll
         for (int c = 0; c < MINE; ++c) {
@@ -36,21 +54,19 @@ DEVICE void filter_covariance(Solver& s, const Border& at) {
 #pragma unroll
             for (int b = 0; b < WIDTH; b += 2) {
                 const Pair taught = two(before + b), seen = two(alpha + b);
-                column[c][b] = (column[c][b] + item[c][b]) - taught.first * gain[c];
-                column[c][b + 1] = (column[c][b + 1] + item[c][b + 1]) - taught.second * gain[c];
+                column[c][b] -= taught.first * gain[c];
+                column[c][b + 1] -= taught.second * gain[c];
+                if (j > 0 && x < q && b < q) column[c][b] += item[b * q + x];
+                if (j > 0 && x < q && b + 1 < q) column[c][b + 1] += item[(b + 1) * q + x];
                 part[b % 4] += seen.first * column[c][b];
                 part[b % 4 + 1] += seen.second * column[c][b + 1];
             }
-            own[c] = j > 0 ? (part[0] + part[1]) + (part[2] + part[3]) : 0.0;
+            own[c] = (part[0] + part[1]) + (part[2] + part[3]);
             if (x < WIDTH) product[x] = own[c];
-            if (x < q && j < n) {  // on its way while the set is observed
-#pragma unroll
-                for (int b = 0; b < WIDTH; ++b) {
-                    if (b < q) item[c][b] = inverse[(static_cast<long long>(j) * q + b) * q + x];
-                }
-            }
         }
+        arrived<AHEAD - 2>();
         meet();
+        send_item(s, j + AHEAD - 1, q * q);
         double part[4] = {0.0, 0.0, 0.0, 0.0};
 #pragma unroll
         for (int b = 0; b < WIDTH; b += 2) {
@@ -59,16 +75,17 @@ DEVICE void filter_covariance(Solver& s, const Border& at) {
             part[b % 4 + 1] += seen.second * learnt.second;
         }
         const double variance = (part[0] + part[1]) + (part[2] + part[3]);
-        const double scale = 1.0 / (larger(variance, 0.0) + noise);
+        const double scale = 1.0 / (larger(variance, 0.0) + noises[j]);
 #pragma unroll
         for (int c = 0; c < MINE; ++c) {
             const int x = lane() + c * LANES;
             gain[c] = own[c] * scale;
-            if (x < WIDTH) s.kalman_gain[j * pitch + x] = gain[c];
-            if (x < q) s.innovation[static_cast<long long>(j) * at.m + at.prices + x] = -own[c];
+            if (x < WIDTH) gains[x] = gain[c];
+            if (x < q) prices[x] = -own[c];
         }
-        if (lane() == 0) s.precision[j] = scale;
+        if (lane() == 0) precisions[j] = scale;
     }
+    arrived<0>();
 }
 
 // What an item adds to the filtered mean of a border unknown: scale * source[stride * b].
@@ -99,8 +116,9 @@ INLINE const double* direct_of(const Solver& s, const Border& at, int x) {
 constexpr int PARTS = LANES < PAD ? LANES : PAD;  // lanes that filter one unknown together
 
 // The filter for the unknowns of the border other than prices. The mean of each stays in the registers of its lanes.
-template <int WIDTH>
-DEVICE void filter_unknowns(Solver& s, const Border& at) {
+template <int WIDTH, bool NEAR>
+DEVICE void filter_unknowns(Solver& s) {
+    const Border at = border_of(s);
     constexpr int MINE = WIDTH / PARTS, TOGETHER = LANES / PARTS;
     const int n = s.n, q = at.q, m = at.m, count = m - q, pitch = s.pitch;
     const int part = lane() % PARTS, begin = part * MINE;
@@ -111,32 +129,31 @@ DEVICE void filter_unknowns(Solver& s, const Border& at) {
         const Share share = share_of(s, at, x);
         const double* direct = direct_of(s, at, x);
         const double constant = x == at.levels + 1 ? -1.0 : 0.0;
-        const double* alpha = s.chain_alpha + begin;
-        const double* gain = s.kalman_gain + begin;
+        const double *alpha = chain_alpha_of<NEAR>(s) + begin, *gain = kalman_gain_of<NEAR>(s) + begin;
         double* innovations = s.innovation + x;
         double mean[MINE], item[MINE], scale = 0.0, start = direct ? direct[0] : constant;
 #pragma unroll
         for (int b = 0; b < MINE; ++b) mean[b] = item[b] = 0.0;
-        for (int j = 0; j <= n; ++j) {
+        for (int j = 0; j <= n; ++j, alpha += pitch, gain += pitch, innovations += m) {
             double total = 0.0, other = 0.0;
 #pragma unroll
             for (int b = 0; b < MINE; ++b) {
                 mean[b] += scale * item[b];
-                if (b % 2) other += alpha[j * pitch + b] * mean[b];
-                else total += alpha[j * pitch + b] * mean[b];
+                if (b % 2) other += alpha[b] * mean[b];
+                else total += alpha[b] * mean[b];
             }
             total += other;
             const double now = start;
             if (j < n) {  // on its way while the set is observed
                 if (share.source) {
                     const double* source = share.source + static_cast<long long>(j) * share.step;
-                    scale = share.scale ? share.sign * share.scale[j] : share.sign;
+                    scale = share.scale ? share.sign * far_read(share.scale + j) : share.sign;
 #pragma unroll
                     for (int b = 0; b < MINE; ++b) {
-                        if (begin + b < q) item[b] = source[(begin + b) * share.stride];
+                        if (begin + b < q) item[b] = far_read(source + (begin + b) * share.stride);
                     }
                 }
-                if (direct) start = direct[j + 1];
+                if (direct) start = far_read(direct + j + 1);
             }
 #pragma unroll
             for (int distance = PARTS / 2; distance > 0; distance /= 2) {
@@ -144,8 +161,8 @@ DEVICE void filter_unknowns(Solver& s, const Border& at) {
             }
             const double innovation = now - total;
 #pragma unroll
-            for (int b = 0; b < MINE; ++b) mean[b] += gain[j * pitch + b] * innovation;
-            if (speaks) innovations[static_cast<long long>(j) * m] = innovation;
+            for (int b = 0; b < MINE; ++b) mean[b] += gain[b] * innovation;
+            if (speaks) *innovations = innovation;
         }
     }
 }
@@ -167,13 +184,14 @@ DEVICE void couple_chain(Solver& s) {
     }
 }
 
-// Solve L x = x, or if told to, L' x = x, in place for a vector along the chain; one warp's work. Leaves the warp met.
-DEVICE void solve_chain(Solver& s, double* x, bool transposed) {
+// Solve L x = x, or if told to, L' x = x, in place for the chain's step; one warp's work. Leaves the warp met.
+template <bool NEAR>
+DEVICE void solve_chain(Solver& s, bool transposed) {
     const int sets = s.n + 1, q = s.adversary.used, pitch = s.pitch, blocks = per_lane(sets);
-    const double* observed = transposed ? s.kalman_gain : s.chain_alpha;
-    const double* taught = transposed ? s.chain_alpha : s.kalman_gain;
-    const double* coupling = transposed ? s.coupling_t : s.coupling;
-    double *state = s.product, *solved = s.product + CAPACITY;
+    const double *alpha = chain_alpha_of<NEAR>(s), *gain = kalman_gain_of<NEAR>(s);
+    const double *observed = transposed ? gain : alpha, *taught = transposed ? alpha : gain;
+    const double* coupling = (transposed ? s.coupling_t : s.coupling) + lane();
+    double *x = quick + s.step_chain, *state = s.product, *solved = s.product + CAPACITY;
     double known[per_lane(CAPACITY)];
 #pragma unroll
     for (int c = 0; c < per_lane(CAPACITY); ++c) known[c] = 0.0;
@@ -181,10 +199,15 @@ DEVICE void solve_chain(Solver& s, double* x, bool transposed) {
     meet();
     for (int block = 0; block < blocks; ++block) {
         const int first = (transposed ? blocks - 1 - block : block) * LANES, j = first + lane();
-        double value = 0.0, other = 0.0;
+        double factor[LANES], value = 0.0, other = 0.0;
+#pragma unroll
+        for (int turn = 0; turn < LANES; ++turn) {
+            factor[turn] = far_read(coupling + (first + (transposed ? LANES - 1 - turn : turn)) * LANES);
+        }
         if (j < sets) {
             value = x[j];
             const double* row = observed + j * pitch;
+#pragma unroll 4
             for (int b = 0; b < q; b += 2) {
                 const Pair both = two(row + b), before = two(state + b);
                 value -= both.first * before.first;
@@ -194,8 +217,7 @@ DEVICE void solve_chain(Solver& s, double* x, bool transposed) {
         }
 #pragma unroll
         for (int turn = 0; turn < LANES; ++turn) {
-            const int k = transposed ? LANES - 1 - turn : turn;
-            value -= coupling[(first + k) * LANES + lane()] * from_lane(value, k);
+            value -= factor[turn] * from_lane(value, transposed ? LANES - 1 - turn : turn);
         }
         if (j < sets) x[j] = value;
         solved[lane()] = value;
@@ -206,21 +228,24 @@ DEVICE void solve_chain(Solver& s, double* x, bool transposed) {
             const int b = lane() + c * LANES;
             if (b >= q) continue;
             const double* column = taught + first * pitch + b;
-            double even = known[c], odd = 0.0;
-            for (int k = 0; k + 1 < count; k += 2) {
-                even += column[k * pitch] * solved[k];
-                odd += column[(k + 1) * pitch] * solved[k + 1];
-            }
-            if (count % 2) even += column[(count - 1) * pitch] * solved[count - 1];
-            state[b] = known[c] = even + odd;
+            double part[4] = {known[c], 0.0, 0.0, 0.0};
+#pragma unroll 8
+            for (int k = 0; k < count; ++k) part[k % 4] += column[k * pitch] * solved[k];
+            state[b] = known[c] = (part[0] + part[1]) + (part[2] + part[3]);
         }
         meet();
     }
 }
 
+INLINE void solve_chain(Solver& s, bool transposed) {
+    if (s.chain_at >= 0) solve_chain<true>(s, transposed);
+    else solve_chain<false>(s, transposed);
+}
+
 // Complete the border's Schur complement, in tiles of four rows and two columns, and its lower triangle.
 DEVICE void reduce_border(Solver& s, const Border& at) {
     const int n = s.n, m = at.m, pitch = at.pitch, pairs = m / 2;
+    const double* precisions = quick + s.precision;
     double* border = s.border;
     EACH(tile, (m + 3) / 4 * pairs) {
         const int x = tile / pairs * 4, x2 = tile % pairs * 2;
@@ -230,7 +255,7 @@ DEVICE void reduce_border(Solver& s, const Border& at) {
 #pragma unroll 2
         for (int j = 0; j <= n; ++j) {
             const double* row = s.innovation + static_cast<long long>(j) * m;
-            const double precision = s.precision[j];
+            const double precision = precisions[j];
             const Pair right = two(row + x2), upper = two(row + x), lower = two(row + y);
             const double scaled = right.first * precision, scaled2 = right.second * precision;
             total[0][0] += upper.first * scaled;
@@ -261,17 +286,17 @@ DEVICE void reduce_border(Solver& s, const Border& at) {
 // the border meanwhile.
 DEVICE void eliminate(Solver& s) {
     const Border at = border_of(s);
-    const int width = padded(at.q);
+    const int width = s.chain_at >= 0 ? padded(at.q) : FAR;
     place_border(s);
     EACH(x, at.m * at.pitch) s.border[x] = 0.0;
     EACH(j, s.n + 1) s.innovation[static_cast<long long>(j) * at.m + at.levels] = 0.0;
     barrier();
     const int helpers = threads() - LANES;
-    if (warp() == 0) BY_WIDTH(width, filter_covariance, s, at);
+    if (warp() == 0) BY_WIDTH(width, filter_covariance, s);
     if (helpers == 0) couple_columns(s, thread(), LANES);
     else if (warp() > 0) couple_columns(s, thread() - LANES, helpers);
     barrier();
-    BY_WIDTH(width, filter_unknowns, s, at);
+    BY_WIDTH(width, filter_unknowns, s);
     couple_chain(s);
     barrier();
     reduce_border(s, at);

@@ -3,28 +3,27 @@
 extern "C" long long workspace_numbers(int n) {
     Arena near = {nullptr, 0}, far = {nullptr, 0};
     Solver s;
-    take_memory(near, far, s, n, 1);
+    take_memory(near, far, s, n);
     return far.used;
 }
 
-// Near memory that a block of so many warps needs at least.
-extern "C" int quick_numbers(int n, int warps) {
+// Near memory that a block needs at least.
+extern "C" int quick_numbers(int n) {
     Arena near = {nullptr, SOLVER_SIZE}, far = {nullptr, 0};
     Solver s;
-    take_memory(near, far, s, n, warps);
+    take_memory(near, far, s, n);
     return static_cast<int>(near.used) + scratch_needed(n, CAPACITY, CAPACITY);
 }
 
 extern "C" void solve_games(const Batch* batch, int blocks, int count) {
-    std::vector<double> quick(batch->quick_size + 1);
-    // Pairs of numbers are read at a time, from places of even index.
-    double* near = quick.data() + (reinterpret_cast<unsigned long long>(quick.data()) / sizeof(double) % 2);
+    std::vector<Pair> near(batch->quick_size / 2);
     for (int block = 0; block < blocks; ++block) {
         std::barrier<> meeting(count);
         std::vector<Warp> warps(count / LANES);
         const auto play = [&](int index) {
             seat = Seat{index, count, count == 1 ? nullptr : &meeting, &warps[index / LANES]};
-            solve_batch(*batch, near, block, blocks);
+            quick = &near[0].first;
+            solve_batch(*batch, block, blocks);
         };
         if (count == 1) {
             play(0);

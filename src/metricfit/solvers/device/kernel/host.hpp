@@ -45,3 +45,11 @@ static inline double from_lane(double value, int lane) {
     meet();
     return value;
 }
+static inline double far_read(const double* place) { return *place; }
+static inline void fetch(double* near, const double* far) { *near = *far; }
+static inline void end_part() {}
+template <int PENDING>
+static inline void arrived() {}
+
+// The near memory of the block that this thread is of.
+static thread_local double* quick = nullptr;

@@ -17,7 +17,8 @@ DEVICE void curve_items(Solver& s, double regularisation) {
         s.predictor_out[x] = out;
         s.predictor_inverse[x] = 1.0 / (predictor.dual_inside[x] / predictor.inside[x] + out + regularisation);
     }
-    EACH(j, n + 1) s.noise[j] = s.chain_slack[j] / s.chain_mass[j];
+    double* noise = quick + s.noise;
+    EACH(j, n + 1) noise[j] = s.chain_slack[j] / s.chain_mass[j];
     barrier();
 }
 
@@ -73,18 +74,18 @@ INLINE double along_row(const double (&column)[WIDTH], const double* row) {
 }
 
 // The inverse N^-1 of one item's N = D + A' E^-1 A, then E^-1 A N^-1 and E^-1 - E^-1 A N^-1 A' E^-1.
-template <int WIDTH>
-DEVICE void invert_item(Solver& s, int i, double* scratch) {
+template <int WIDTH, bool>
+DEVICE void invert_item(Solver& s, int i, int scratch) {
     constexpr int PITCH = WIDTH + 1;
     const int n = s.n, q = s.adversary.used, f = s.predictor.used;
     const double* cross = s.cross;
-    double *weight = scratch, *pivots = scratch + CAPACITY, *mixed = scratch + 3 * CAPACITY;
-    LANE_EACH(a, f) weight[a] = s.predictor_inverse[a * n + i];
+    double *weight = quick + scratch, *pivots = weight + CAPACITY, *mixed = weight + 3 * CAPACITY;
+    LANE_EACH(a, f) weight[a] = far_read(s.predictor_inverse + a * n + i);
     double column[per_lane(WIDTH)][WIDTH];
 #pragma unroll
     for (int c = 0; c < per_lane(WIDTH); ++c) {
         const int x = lane() + c * LANES;
-        const double own = x < q ? s.curvature[x * n + i] : 1.0;
+        const double own = x < q ? far_read(s.curvature + x * n + i) : 1.0;
 #pragma unroll
         for (int b = 0; b < WIDTH; ++b) column[c][b] = b == x ? own : 0.0;
     }
@@ -146,7 +147,7 @@ DEVICE void invert_items(Solver& s, double regularisation) {
     } else {
         const int size = scratch_needed(n, f, width), workers = working_warps(s, size);
         if (warp() < workers) {
-            double* scratch = s.scratch + warp() * size;
+            const int scratch = s.scratch + warp() * size;
             for (int i = warp(); i < n; i += workers) BY_WIDTH(width, invert_item, s, i, scratch);
         }
     }
@@ -162,7 +163,7 @@ INLINE void couple_adversary(Solver& s, const Border& at, int b, int b2) {
     double nn = 0.0, ns = 0.0, ss = 0.0, outside = 0.0;
 #pragma unroll 8
     for (int i = 0; i < n; ++i) {
-        const double value = source[static_cast<long long>(i) * q * q], scaled = value * out2[i];
+        const double value = far_read(source + static_cast<long long>(i) * q * q), scaled = value * out2[i];
         nn += value;
         ns += scaled;
         ss += out[i] * scaled;
@@ -186,7 +187,7 @@ INLINE void couple_players(Solver& s, const Border& at, int a, int b) {
     double plain = 0.0, scaled = 0.0, out_plain = 0.0, out_scaled = 0.0;
 #pragma unroll 8
     for (int i = 0; i < n; ++i) {
-        const double value = source[static_cast<long long>(i) * q * f], times = value * out_b[i], out = out_p[i];
+        const double value = far_read(source + static_cast<long long>(i) * q * f), times = value * out_b[i], out = out_p[i];
         plain += value;
         scaled += times;
         out_plain += out * value;
@@ -207,7 +208,7 @@ INLINE void couple_predictor(Solver& s, const Border& at, int a, int a2) {
     double pp = 0.0, po = 0.0, oo = 0.0, outside = 0.0;
 #pragma unroll 8
     for (int i = 0; i < n; ++i) {
-        const double value = source[static_cast<long long>(i) * f * f], out = out_a[i], times = out * value;
+        const double value = far_read(source + static_cast<long long>(i) * f * f), out = out_a[i], times = out * value;
         pp += value;
         po += times;
         oo += times * out_a2[i];

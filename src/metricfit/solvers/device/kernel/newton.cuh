@@ -4,6 +4,7 @@
 template <class Source, class Target>
 INLINE double run_along(int n, bool reversed, Source source, Target target) {
     double before = 0.0;
+#pragma unroll 1
     for (int first = 0; first < n; first += LANES) {
         const int at = first + lane(), i = reversed ? n - 1 - at : at;
         const double sum = before + warp_running_sum(at < n ? source(i) : 0.0);
@@ -17,6 +18,7 @@ INLINE double run_along(int n, bool reversed, Source source, Target target) {
 template <class Source>
 INLINE double sum_along(int n, Source source) {
     double total = 0.0;
+#pragma unroll 4
     for (int i = lane(); i < n; i += LANES) total += source(i);
     return warp_sum(total);
 }
@@ -202,8 +204,8 @@ INLINE double times_inverse(const Solver& s, int i, int b, const double* vector)
     double even = 0.0, odd = 0.0;
 #pragma unroll 4
     for (int b2 = 0; b2 < q; b2 += 2) {
-        even += column[b2 * q] * vector[b2];
-        if (b2 + 1 < q) odd += column[(b2 + 1) * q] * vector[b2 + 1];
+        even += far_read(column + b2 * q) * vector[b2];
+        if (b2 + 1 < q) odd += far_read(column + (b2 + 1) * q) * vector[b2 + 1];
     }
     return even + odd;
 }
@@ -224,7 +226,7 @@ DEVICE void answer_alone(Solver& s) {
     EACH(j, n + 1) s.rhs_chain[j] = s.residual_chain[j] + s.goal_chain[j] / s.chain_mass[j];
     barrier();
     if (f > 0) {
-        double *item = s.vectors + warp() * 2 * CAPACITY, *other = item + CAPACITY;
+        double *item = s.vectors[warp()], *other = item + CAPACITY;
         WARP_EACH(i, n) {
             LANE_EACH(a, f) other[a] = s.predictor_inverse[a * n + i] * s.rhs_predictor[a * n + i];
             meet();
@@ -262,7 +264,7 @@ DEVICE void answer_together(Solver& s) {
         barrier();
         return;
     }
-    double *item = s.vectors + warp() * 2 * CAPACITY, *other = item + CAPACITY;
+    double *item = s.vectors[warp()], *other = item + CAPACITY;
     WARP_EACH(i, n) {
         LANE_EACH(a, f) {
             const double value = s.predictor_out[a * n + i] * step[a] - step[at.prices_p + a];
@@ -295,6 +297,8 @@ DEVICE void answer_together(Solver& s) {
 // warp has that to do, the others the border meanwhile.
 INLINE void reduce_targets(Solver& s, const Border& at) {
     const int n = s.n, q = at.q, pitch = s.pitch;
+    const double* precision = quick + s.precision;
+    double* step_chain = quick + s.step_chain;
     WARP_EACH(b, q) {
         const double* own = s.own + b * n;
         double* running = s.running + b * (n + 1);
@@ -306,13 +310,13 @@ INLINE void reduce_targets(Solver& s, const Border& at) {
         double value = s.rhs_chain[j];
 #pragma unroll 4
         for (int b = 0; b < q; ++b) value += s.chain_alpha[j * pitch + b] * s.running[b * (n + 1) + j];
-        s.step_chain[j] = value;
+        step_chain[j] = value;
     }
     barrier();
     const int helpers = warps() - 1;
     if (warp() == 0) {
-        solve_chain(s, s.step_chain, false);
-        LANE_EACH(j, n + 1) s.step_chain[j] *= s.precision[j];
+        solve_chain(s, false);
+        LANE_EACH(j, n + 1) step_chain[j] *= precision[j];
     }
     if (warp() > 0 || helpers == 0) {
         for (int x = helpers ? warp() - 1 : 0; x < at.m; x += larger(helpers, 1)) {
@@ -328,9 +332,11 @@ INLINE void reduce_targets(Solver& s, const Border& at) {
 DEVICE void direction(Solver& s) {
     const Border at = border_of(s);
     const int n = s.n, q = at.q, m = at.m, pitch = s.pitch;
+    const double* precision = quick + s.precision;
+    double* step_chain = quick + s.step_chain;
     reduce_targets(s, at);
     WARP_EACH(x, m) {
-        const double *innovation = s.innovation + x, *step = s.step_chain;
+        const double *innovation = s.innovation + x, *step = step_chain;
         const double total = sum_along(n + 1, [=](int j) { return innovation[static_cast<long long>(j) * m] * step[j]; });
         if (lane() == 0) s.step[x] -= total;
     }
@@ -340,14 +346,14 @@ DEVICE void direction(Solver& s) {
     WARP_EACH(j, n + 1) {
         const double *innovation = s.innovation + static_cast<long long>(j) * m, *step = s.step;
         const double total = sum_along(m, [=](int x) { return innovation[x] * step[x]; });
-        if (lane() == 0) s.step_chain[j] += total * s.precision[j];
+        if (lane() == 0) step_chain[j] += total * precision[j];
     }
     barrier();
-    if (warp() == 0) solve_chain(s, s.step_chain, true);
+    if (warp() == 0) solve_chain(s, true);
     barrier();
     // What the chain's step means for the items before each set.
     WARP_EACH(b, q) {
-        const double *alpha = s.chain_alpha + pitch + b, *step = s.step_chain + 1;
+        const double *alpha = s.chain_alpha + pitch + b, *step = step_chain + 1;
         double* running = s.running + b * (n + 1);
         run_along(n, true, [=](int j) { return alpha[j * pitch] * step[j]; },
                   [=](int j, double sum) { running[j] = sum; });

@@ -1,15 +1,19 @@
 // Exact best responses of both players, for every size; each size is one warp's work.
 
-// Least total of `size` of the n numbers v. Starts from the number that is the answer when they are sorted, as they
-// nearly are, and narrows down around means. Whatever the pivot on return, the result is not above the true total, by
-// l * t - sum (t - v)_+ <= least total for every t, so bounds stay bounds. Each lane reads what it wrote itself.
-DEVICE double smallest_sum(const double* v, double pivot, int n, int size) {
-    double low = -HUGE_VALUE, high = HUGE_VALUE;
+// Least total of `size` of the n numbers in a warp's memory. Starts from the number that is the answer when they are
+// sorted, as they nearly are, goes on by as many places as that one was off, and narrows down around means where that
+// leads nowhere. Whatever the pivot on return, the result is not above the true total, by
+// l * t - sum (t - v)_+ <= least total for every t, so bounds stay bounds.
+DEVICE double smallest_sum(int scratch, int n, int size) {
+    const double* v = quick + scratch;
+    double low = -HUGE_VALUE, high = HUGE_VALUE, pivot = v[size - 1];
+    int place = size - 1;
     bool last = false;
     for (int pass = 0;; ++pass) {
         int less = 0, equal = 0, under = 0, over = 0;
         double sum = 0.0, sum_under = 0.0, sum_over = 0.0;
-        LANE_EACH(i, n) {
+#pragma unroll 4
+        for (int i = lane(); i < n; i += LANES) {
             const double x = v[i];
             if (x < pivot) {
                 ++less;
@@ -30,13 +34,13 @@ DEVICE double smallest_sum(const double* v, double pivot, int n, int size) {
         if ((less <= size && size <= less + equal) || last || pass == 60) {
             return warp_sum(sum) + (size - less) * pivot;
         }
-        double next;
-        if (less > size) {
-            high = pivot;
-            next = warp_sum(sum_under) / larger(warp_count(under), 1);
-        } else {
-            low = pivot;
-            next = warp_sum(sum_over) / larger(warp_count(over), 1);
+        if (less > size) high = pivot;
+        else low = pivot;
+        place -= less > size ? less - size + 1 : less + equal - size;
+        double next = place >= 0 && place < n && pass < 8 ? v[place] : high;
+        if (!(next > low && next < high)) {
+            const bool above = less < size;
+            next = warp_sum(above ? sum_over : sum_under) / larger(warp_count(above ? over : under), 1);
         }
         // Equal numbers, whose mean is off by rounding, are all that is left in between.
         last = !(next > low && next < high);
@@ -45,7 +49,8 @@ DEVICE double smallest_sum(const double* v, double pivot, int n, int size) {
 }
 
 // Payoff if the adversary answers the predictor with its best set of size l.
-DEVICE double best_of_adversary(Solver& s, int l, double* cost) {
+DEVICE double best_of_adversary(Solver& s, int l, int scratch) {
+    double* cost = quick + scratch;
     const int n = s.n, sets = n + 1, f = s.predictor.used;
     const Columns& predictor = s.predictor;
     const double *alpha = s.alpha_t + l * sets, *beta = s.beta_t + l * sets;
@@ -60,16 +65,16 @@ DEVICE double best_of_adversary(Solver& s, int l, double* cost) {
         cost[i] = value;
     });
     meet();
-    const double pivot = cost[l - 1];
     if (l == n) return total - sum_along(n, [=](int i) { return score[i]; });
-    return total + smallest_sum(cost, pivot, n, l);
+    return total + smallest_sum(scratch, n, l);
 }
 
 // Payoff if the predictor answers this adversary with its best set of size k, but for the scores.
-DEVICE double best_of_predictor(Solver& s, const Columns& adversary, int k, double* loss) {
+DEVICE double best_of_predictor(Solver& s, const Columns& adversary, int k, int scratch) {
+    double* loss = quick + scratch;
     const int n = s.n, sets = n + 1, q = adversary.used;
     const double *alpha = s.alpha + k * sets, *beta = s.beta + k * sets;
-    double* factor = s.vectors + warp() * 2 * CAPACITY;
+    double* factor = s.vectors[warp()];
     LANE_EACH(b, q) factor[b] = alpha[adversary.size[b]];
     double total = beta[0] * adversary.mass[CAPACITY] + beta[n] * adversary.mass[CAPACITY + 1];
     total += sum_along(q, [&](int b) { return beta[adversary.size[b]] * adversary.mass[b]; });
@@ -93,17 +98,16 @@ DEVICE double best_of_predictor(Solver& s, const Columns& adversary, int k, doub
         }
     }
     meet();
-    const double pivot = loss[larger(k, 1) - 1];
     if (k == 0) return total;
     if (k == n) return total - warp_sum(all);
-    return total - smallest_sum(loss, pivot, n, k);
+    return total - smallest_sum(scratch, n, k);
 }
 
 // Price every stride-th size and those in play, each by a warp that has memory of its own; the others are skipped.
 template <class Price>
 INLINE void price_sizes(Solver& s, int stride, const int* member, double* value, double skipped, Price price) {
     const int sets = s.n + 1, size = scratch_needed(s.n, 0, 0), workers = working_warps(s, size);
-    double* scratch = s.scratch + warp() * size;
+    const int scratch = s.scratch + warp() * size;
     if (warp() < workers) {
         const int coarse = (sets + stride - 1) / stride;
         // First those at regular distances, which would else all be one warp's.
@@ -121,7 +125,7 @@ INLINE void price_sizes(Solver& s, int stride, const int* member, double* value,
 // value[l]: payoff if the adversary answers the predictor with its best set of size l; huge where it is not priced.
 DEVICE void price_adversary(Solver& s, int stride) {
     price_sizes(s, stride, s.adversary.member, s.value_l, HUGE_VALUE,
-                [&](int l, double* scratch) { return best_of_adversary(s, l, scratch); });
+                [&](int l, int scratch) { return best_of_adversary(s, l, scratch); });
 }
 
 // What the scores are worth to this adversary.
@@ -141,7 +145,7 @@ INLINE double worth_of_scores(Solver& s, const Columns& adversary) {
 DEVICE void price_predictor(Solver& s, const Columns& adversary, int stride, double* value) {
     const double worth = worth_of_scores(s, adversary);
     price_sizes(s, stride, s.predictor.member, value, -HUGE_VALUE,
-                [&](int k, double* scratch) { return best_of_predictor(s, adversary, k, scratch) - worth; });
+                [&](int k, int scratch) { return best_of_predictor(s, adversary, k, scratch) - worth; });
 }
 
 // The best payoff among the sets of the chain, against the current adversary.

@@ -331,15 +331,15 @@ DEVICE void solve_game(Solver& s, const Batch& batch, int game, long long at, do
 // The near memory of a block: its Solver, then what take_memory lays out, then room.
 constexpr int SOLVER_SIZE = (sizeof(Solver) + 2 * sizeof(double) - 1) / (2 * sizeof(double)) * 2;
 
-DEVICE void solve_batch(const Batch& batch, double* quick, int block, int blocks) {
+DEVICE void solve_batch(const Batch& batch, int block, int blocks) {
     Solver& s = *reinterpret_cast<Solver*>(quick);
     for (int game = block; game < batch.count; game += blocks) {
         const long long* about = batch.games + 3 * game;
         const int n = static_cast<int>(about[1]);
         if (thread() == 0) {
             Arena near = {quick, SOLVER_SIZE}, far = {batch.workspace + block * batch.workspace_size, 0};
-            take_memory(near, far, s, n, warps());
-            s.room = quick + near.used;
+            take_memory(near, far, s, n);
+            s.room = static_cast<int>(near.used);
             s.room_size = batch.quick_size - static_cast<int>(near.used);
             const double* tables = reinterpret_cast<const double*>(about[2]);
             const int cells = (n + 1) * (n + 1);
@@ -356,7 +356,6 @@ DEVICE void solve_batch(const Batch& batch, double* quick, int block, int blocks
 
 #ifdef __CUDACC__
 extern "C" __global__ void __launch_bounds__(512) solve_games(Batch batch) {
-    extern __shared__ __align__(16) double quick[];
-    solve_batch(batch, quick, static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x));
+    solve_batch(batch, static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x));
 }
 #endif

@@ -10,17 +10,24 @@
 // in inside[a * n + i] of it item i is in the set, in outside = mass - inside it is not.
 struct Columns {
     double *inside, *outside, *dual_inside, *dual_outside;  // (CAPACITY, n)
-    double *mass, *dual_mass;  // (CAPACITY + 2); the adversary keeps the empty and the full set in the last two
-    double* price;  // (CAPACITY) multiplier of sum(inside) = size * mass
-    int* size;  // (CAPACITY)
     int* member;  // (n + 1) is this size in play
+    double mass[CAPACITY + 2], dual_mass[CAPACITY + 2];  // the adversary keeps the empty and the full set in the end
+    double price[CAPACITY];  // multiplier of sum(inside) = size * mass
+    int size[CAPACITY];
     int used;  // number of columns in play
 };
 
 // The right-hand sides of the complementarity equations of one player, and the step of its marginals.
 struct Targets {
-    double *inside, *outside, *mass, *step;
+    double *inside, *outside, *step;
+    double mass[CAPACITY + 2];
 };
+
+constexpr int LARGEST_BORDER = 4 * CAPACITY + 4;
+constexpr int CROSS_PITCH = CAPACITY + 2;
+constexpr int NEIGHBOURS = 32;  // no fewer than LANES
+constexpr int NEAR_ITEMS = 256;  // all vectors along the items lie near up to this many
+constexpr int AHEAD = 4;  // items that are on their way from far to near memory
 
 struct Solver {
     int n;
@@ -36,35 +43,37 @@ struct Solver {
     double* best_chain;
     double upper, lower;
 
-    Pair* slots;  // (2, warps)
-    double* product;  // (2, CAPACITY) what a warp tells its lanes about the chain
-    double* vectors;  // (warps, 2, CAPACITY) what a warp tells its lanes about an item or a size
-    double* room;  // near memory for the chain, then for the border or for the warps
-    int room_size;
-    double* scratch;  // memory of each warp for itself
-    int scratch_size;
+    Pair slots[2 * MOST_WARPS];
+    double product[2 * CAPACITY];  // what a warp tells its lanes about the chain
+    double vectors[MOST_WARPS][2 * CAPACITY];  // what each warp tells its lanes about an item or a size
+    double cross[CAPACITY * CROSS_PITCH];  // (predictor, CROSS_PITCH) alpha between the columns of both, then zeros
+    double scale[LARGEST_BORDER], next_scale[LARGEST_BORDER], pivot_inverse[LARGEST_BORDER];
+    int pivot_row[LARGEST_BORDER], rank[LARGEST_BORDER];
+    double step[LARGEST_BORDER], residual_border[LARGEST_BORDER];
+    double sum_outside[LARGEST_BORDER], sum_inside[LARGEST_BORDER], sum_beta[LARGEST_BORDER];
+
+    // Places in near memory, as distances from its beginning.
+    int noise, precision, step_chain;  // (n + 1) what the chain adds to variances; their inverses; the chain's step
+    int room, room_size;  // for the chain, then for the border or for the warps
+    int scratch, scratch_size;  // memory of each warp for itself
+    int stream;  // (AHEAD, q, q) inverses of the next items
 
     int pitch;  // from one set of the chain to the next in chain_alpha and kalman_gain
+    int chain_at, border_at;  // where these are in near memory, or -1 if they are far
     double *far_chain, *far_border, *far_innovation;
     double* chain_alpha;  // (n + 1, pitch) alpha of each set against each column, then zeros
     double* kalman_gain;  // (n + 1, pitch) gains of the filter, then zeros
     double* innovation;  // (n + 1, m)
     double* border;  // (m, m | 1)
-    double *precision, *noise, *rhs_chain;  // (n + 1) inverse variances; what the chain adds to them; right-hand side
+    double* rhs_chain;  // (n + 1) right-hand side
     double *coupling, *coupling_t;  // (n + 1, LANES) between neighbouring sets, by the first and by the last
-    double* cross;  // (predictor, CROSS_PITCH) alpha between the columns of both, then zeros
     double *curvature, *curvature_out, *predictor_out, *predictor_inverse;  // (columns, n) diagonals D and E
     double* inverse;  // (n, adversary, adversary) the inverse of each item's block
     double* mixed;  // (n, adversary, predictor)
     double* left;  // (n, predictor, predictor) what remains between the predictor's marginals of each item
-    double *scale, *next_scale, *pivot_inverse;  // (m)
-    int *pivot_row, *rank;  // (m)
-    double* step;  // (m)
-    double* step_chain;  // (n + 1)
     double *rhs_item, *own, *rhs_predictor, *along;  // (columns, n)
     double *running;  // (adversary, n + 1)
-    double *residual_item, *residual_predictor, *residual_chain, *residual_border;
-    double *sum_outside, *sum_inside, *sum_beta;  // (m) sums along the items and the chain
+    double *residual_item, *residual_predictor, *residual_chain;
     Targets goal, goal_predictor;
     double* goal_chain;
     double *cost, *share;  // (n)
@@ -84,72 +93,52 @@ struct Arena {
         used += (count + 1) / 2 * 2;
         return result;
     }
+    INLINE_MEMBER int place(long long count) {
+        take(count);
+        return static_cast<int>(used - (count + 1) / 2 * 2);
+    }
     INLINE_MEMBER int* take_ints(long long count) { return reinterpret_cast<int*>(take((count + 1) / 2)); }
 };
 
-constexpr int LARGEST_BORDER = 4 * CAPACITY + 4;
-constexpr int CROSS_PITCH = CAPACITY + 2;
-constexpr int NEIGHBOURS = 32;  // no fewer than LANES
-constexpr int NEAR_ITEMS = 256;  // vectors along the items lie near up to this many
-
-DEVICE void take_strategy(Arena& near, Arena& far, Columns& columns, int n) {
+DEVICE void take_strategy(Arena& far, Columns& columns, int n) {
     columns.inside = far.take(CAPACITY * n);
-    columns.mass = near.take(CAPACITY + 2);
-    columns.size = near.take_ints(CAPACITY);
     columns.used = 0;
 }
 
-DEVICE void take_columns(Arena& near, Arena& far, Columns& columns, int n) {
-    take_strategy(near, far, columns, n);
+DEVICE void take_columns(Arena& far, Columns& columns, int n) {
+    take_strategy(far, columns, n);
     columns.outside = far.take(CAPACITY * n);
     columns.dual_inside = far.take(CAPACITY * n);
     columns.dual_outside = far.take(CAPACITY * n);
-    columns.dual_mass = near.take(CAPACITY + 2);
-    columns.price = near.take(CAPACITY);
     columns.member = far.take_ints(n + 1);
 }
 
-DEVICE void take_targets(Arena& near, Arena& far, Targets& targets, int n) {
+DEVICE void take_targets(Arena& far, Targets& targets, int n) {
     targets.inside = far.take(CAPACITY * n);
     targets.outside = far.take(CAPACITY * n);
-    targets.mass = near.take(CAPACITY + 2);
     targets.step = far.take(CAPACITY * n);
 }
 
 // Lay the memory of a game of n items out; called by one thread.
-DEVICE void take_memory(Arena& near, Arena& far, Solver& s, int n, int warps) {
+DEVICE void take_memory(Arena& near, Arena& far, Solver& s, int n) {
     const int wide = CAPACITY * n, sets = n + 1, m = LARGEST_BORDER;
     Arena& along = n <= NEAR_ITEMS ? near : far;
     s.n = n;
-    s.slots = reinterpret_cast<Pair*>(near.take(slots_needed(warps)));
-    s.product = near.take(2 * CAPACITY);
-    s.vectors = near.take(2 * CAPACITY * warps);
-    s.cross = near.take(CAPACITY * CROSS_PITCH);
-    s.scale = near.take(m);
-    s.next_scale = near.take(m);
-    s.pivot_inverse = near.take(m);
-    s.pivot_row = near.take_ints(m);
-    s.rank = near.take_ints(m);
-    s.step = near.take(m);
-    s.residual_border = near.take(m);
-    s.sum_outside = near.take(m);
-    s.sum_inside = near.take(m);
-    s.sum_beta = near.take(m);
-    take_columns(near, far, s.adversary, n);
-    take_columns(near, far, s.predictor, n);
-    take_strategy(far, far, s.best_adversary, n);
-    take_strategy(far, far, s.best_predictor, n);
-    take_strategy(near, far, s.pooled, n);
-    take_targets(near, far, s.goal, n);
-    take_targets(near, far, s.goal_predictor, n);
+    s.noise = near.place(sets);
+    s.precision = near.place(sets);
+    s.step_chain = near.place(sets);
+    take_columns(far, s.adversary, n);
+    take_columns(far, s.predictor, n);
+    take_strategy(far, s.best_adversary, n);
+    take_strategy(far, s.best_predictor, n);
+    take_strategy(far, s.pooled, n);
+    take_targets(far, s.goal, n);
+    take_targets(far, s.goal_predictor, n);
 
     s.score = along.take(n);
     s.chain_mass = along.take(sets);
     s.chain_slack = along.take(sets);
-    s.precision = along.take(sets);
-    s.noise = along.take(sets);
     s.rhs_chain = along.take(sets);
-    s.step_chain = along.take(sets);
     s.residual_chain = along.take(sets);
     s.goal_chain = along.take(sets);
     s.cost = along.take(n);
@@ -199,16 +188,18 @@ INLINE Border border_of(const Solver& s) {
 constexpr int PAD = 4;
 INLINE int padded(int q) { return larger(2 * PAD, (q + PAD - 1) / PAD * PAD); }
 
-// Call a template with the width of the columns.
-#define BY_WIDTH(width, function, ...)                      \
-    do {                                                    \
-        if ((width) == 8) function<8>(__VA_ARGS__);         \
-        else if ((width) == 12) function<12>(__VA_ARGS__);  \
-        else if ((width) == 16) function<16>(__VA_ARGS__);  \
-        else if ((width) == 20) function<20>(__VA_ARGS__);  \
-        else if ((width) == 24) function<24>(__VA_ARGS__);  \
-        else if ((width) == 28) function<28>(__VA_ARGS__);  \
-        else function<CAPACITY>(__VA_ARGS__);               \
+// Call a template with the width of the columns; with all the width there is if the chain is far, which is rare.
+constexpr int FAR = 0;
+#define BY_WIDTH(width, function, ...)                            \
+    do {                                                          \
+        if ((width) == 8) function<8, true>(__VA_ARGS__);         \
+        else if ((width) == 12) function<12, true>(__VA_ARGS__);  \
+        else if ((width) == 16) function<16, true>(__VA_ARGS__);  \
+        else if ((width) == 20) function<20, true>(__VA_ARGS__);  \
+        else if ((width) == 24) function<24, true>(__VA_ARGS__);  \
+        else if ((width) == 28) function<28, true>(__VA_ARGS__);  \
+        else if ((width) == 32) function<32, true>(__VA_ARGS__);  \
+        else function<CAPACITY, false>(__VA_ARGS__);              \
     } while (false)
 
 // What a warp needs for itself: two columns and what is mixed of an item, or a number for every item.
@@ -222,13 +213,15 @@ DEVICE void place_chain(Solver& s) {
     const int q = s.adversary.used, f = s.predictor.used, width = padded(q);
     barrier();
     if (thread() == 0) {
-        s.pitch = width + 2;
-        const int chain = 2 * s.pitch * (s.n + 1), least = scratch_needed(s.n, f, width);
-        const bool fits = chain + least <= s.room_size;
-        s.chain_alpha = fits ? s.room : s.far_chain;
-        s.kalman_gain = s.chain_alpha + chain / 2;
-        s.scratch = fits ? s.room + chain : s.room;
-        s.scratch_size = fits ? s.room_size - chain : s.room_size;
+        int chain = 2 * (width + 2) * (s.n + 1);
+        const bool fits = chain + scratch_needed(s.n, f, width) + AHEAD * q * q <= s.room_size;
+        s.chain_at = fits ? s.room : -1;
+        s.pitch = fits ? width + 2 : CROSS_PITCH;
+        s.chain_alpha = fits ? quick + s.room : s.far_chain;
+        s.kalman_gain = s.chain_alpha + s.pitch * (s.n + 1);
+        if (!fits) chain = 0;
+        s.scratch = s.room + chain;
+        s.scratch_size = s.room_size - chain;
     }
     barrier();
 }
@@ -239,10 +232,12 @@ DEVICE void place_border(Solver& s) {
     barrier();
     if (thread() == 0) {
         const int border = (at.m * at.pitch + 1) / 2 * 2, innovation = at.m * (s.n + 1);
-        int used = 0;
-        s.border = border <= s.scratch_size ? s.scratch : s.far_border;
-        if (s.border == s.scratch) used = border;
-        s.innovation = used + innovation <= s.scratch_size ? s.scratch + used : s.far_innovation;
+        int used = (AHEAD * at.q * at.q + 1) / 2 * 2;
+        s.stream = s.scratch;
+        s.border_at = used + border <= s.scratch_size ? s.scratch + used : -1;
+        s.border = s.border_at >= 0 ? quick + s.border_at : s.far_border;
+        if (s.border_at >= 0) used += border;
+        s.innovation = used + innovation <= s.scratch_size ? quick + s.scratch + used : s.far_innovation;
     }
     barrier();
 }
