@@ -23,14 +23,8 @@ INLINE void meet() { __syncwarp(); }
 INLINE double from_lane(double value, int lane) { return __shfl_sync(0xffffffffu, value, lane); }
 // Far memory is read past the cache of the multiprocessor, and never waits behind near memory.
 INLINE double far_read(const double* place) { return __ldcg(place); }
-// Copy a number from far to near; it has arrived when `arrived` was called, which lets the last `pending` parts go on.
-INLINE void fetch(double* near, const double* far) {
-    const unsigned target = static_cast<unsigned>(__cvta_generic_to_shared(near));
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(target), "l"(far) : "memory");
-}
-INLINE void end_part() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-template <int PENDING>
-INLINE void arrived() { asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory"); }
+// Sign, exponent and the first digits of a number.
+INLINE unsigned upper_half(double x) { return static_cast<unsigned>(__double2hiint(x)); }
 // The near memory of the block.
 extern __shared__ __align__(16) double quick[];
 #endif
@@ -47,6 +41,7 @@ INLINE constexpr int per_lane(int count) { return (count + LANES - 1) / LANES; }
 #define LANE_EACH(index, count) _Pragma("unroll 1") for (int index = lane(); index < (count); index += LANES)
 
 constexpr int MOST_WARPS = 16;
+constexpr int LEAST_WARPS = LANES == 32 ? 5 : 1;
 constexpr int CAPACITY = 32;  // largest number of sizes that each player may have in play
 constexpr double HUGE_VALUE = 1e300;  // stands for infinity where arithmetic follows
 
@@ -54,6 +49,7 @@ INLINE double larger(double x, double y) { return x > y ? x : y; }
 INLINE double smaller(double x, double y) { return x < y ? x : y; }
 INLINE int larger(int x, int y) { return x > y ? x : y; }
 INLINE int smaller(int x, int y) { return x < y ? x : y; }
+INLINE unsigned larger(unsigned x, unsigned y) { return x > y ? x : y; }
 INLINE double absolute(double x) { return x < 0.0 ? -x : x; }
 INLINE bool is_finite(double x) { return x - x == 0.0; }
 INLINE double undefined() { return HUGE_VALUE * HUGE_VALUE * 0.0; }
@@ -106,6 +102,14 @@ INLINE int warp_count(int own) {
     return __reduce_add_sync(0xffffffffu, own);
 #else
     return static_cast<int>(warp_sum(own));
+#endif
+}
+
+INLINE unsigned warp_largest(unsigned own) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    return __reduce_max_sync(0xffffffffu, own);
+#else
+    return static_cast<unsigned>(reduce_warp(Pair{static_cast<double>(own), 0.0}, Maximum()).first);
 #endif
 }
 

@@ -9,6 +9,9 @@ template <bool NEAR>
 INLINE void equilibrate(Solver& s, const Border& at) {
     const int m = at.m, pitch = at.pitch;
     double* matrix = border_place<NEAR>(s);
+    if (matrix != s.border) {
+        EACH(x, m * pitch) matrix[x] = s.border[x];
+    }
     EACH(x, m) s.scale[x] = 1.0;
     barrier();
     for (int pass = 0; pass < 3; ++pass) {
@@ -29,55 +32,64 @@ INLINE void equilibrate(Solver& s, const Border& at) {
     barrier();
 }
 
-// The warp's best candidate for the next pivot, where all its lanes can see it after the next barrier.
-INLINE void propose(Solver& s, int k, double size, int row) {
-    if (lane() == 0) s.slots[(k % 2) * warps() + warp()] = Pair{size, static_cast<double>(row)};
-}
+// A number that orders rows by the size of an entry, the row in its last digits. What is not finite comes first, and the
+// step is going to be rejected.
+INLINE unsigned rank_entry(double value, int row) { return (upper_half(value) & 0x7fffff00u) | static_cast<unsigned>(row); }
 
 // LU with partial pivoting. Rows stay where they are: pivot_row says which of them was chosen at each step, rank says
 // when a row was. Each warp has its rows; while it updates them it looks for the largest entry of the next column, so
 // that a step takes one barrier.
 template <bool NEAR>
 DEVICE void factorise_border(Solver& s) {
+    constexpr int ROWS = per_lane((LARGEST_BORDER + LEAST_WARPS - 1) / LEAST_WARPS);
     const Border at = border_of(s);
-    const int m = at.m, pitch = at.pitch;
+    const int m = at.m, pitch = at.pitch, mine = (m - warp() + warps() - 1) / warps();
     double* matrix = border_place<NEAR>(s);
     equilibrate<NEAR>(s, at);
-    double best_size = -2.0;
-    int best_row = 0;
-    WARP_EACH(row, m) {
-        const double size = absolute(matrix[row * pitch]);
-        // NaN compares as smaller than all: any row will do, and the step is going to be rejected.
-        if (size > best_size || best_size == -2.0) best_size = size >= 0.0 ? size : -1.0, best_row = row;
-    }
-    propose(s, 0, best_size, best_row);
+    double* own = matrix + warp() * pitch;
+    const int skip = warps() * pitch;
+    unsigned best = 0;
+    for (int r = 0; r < mine; ++r) best = larger(best, rank_entry(own[r * skip], warp() + r * warps()));
+    if (lane() == 0) s.proposals[0][warp()] = best;
     barrier();
     for (int k = 0; k < m; ++k) {
-        Pair own = {-3.0, 0.0};
-        for (int w = lane(); w < warps(); w += LANES) own = Argument()(own, s.slots[(k % 2) * warps() + w]);
-        const int best = static_cast<int>(reduce_warp(own, Argument()).second);
-        const double* chosen = matrix + best * pitch;
+        best = 0;
+        for (int w = lane(); w < warps(); w += LANES) best = larger(best, s.proposals[k % 2][w]);
+        const int row = static_cast<int>(warp_largest(best) & 0xffu);
+        const double* chosen = matrix + row * pitch;
         double pivot = chosen[k];
         if (pivot == 0.0) pivot = 1e-30;
         const double inverse = 1.0 / pivot;
-        best_size = -2.0;
-        WARP_EACH(row, m) {
-            if (row == best || s.rank[row] < k) continue;
-            double* target = matrix + row * pitch;
-            const double factor = target[k] * inverse;
-            double next = 0.0;
-            for (int x = k + 1 + lane(); x < m; x += LANES) {
-                const double value = target[x] - factor * chosen[x];
-                target[x] = value;
-                if (x == k + 1) next = absolute(value);
-            }
-            if (next > best_size || best_size == -2.0) best_size = next >= 0.0 ? next : -1.0, best_row = row;
+        double factor[ROWS];  // of row warp + (lane + c LANES) warps; zero if that is done
+#pragma unroll
+        for (int c = 0; c < ROWS; ++c) {
+            const int r = lane() + c * LANES, other = warp() + r * warps();
+            factor[c] = r < mine && other != row && s.rank[other] > k ? own[r * skip + k] * inverse : 0.0;
         }
-        propose(s, k + 1, best_size, best_row);
+        best = 0;
+        for (int first = k + 1; first < m; first += LANES) {
+            const int x = first + lane();
+            const double value = x < m ? chosen[x] : 0.0;
+#pragma unroll
+            for (int c = 0; c < ROWS; ++c) {
+#pragma unroll 4
+                for (int r = c * LANES; r < smaller(mine, (c + 1) * LANES); ++r) {
+                    const double times = from_lane(factor[c], r - c * LANES);
+                    if (times == 0.0) continue;
+                    double* target = own + r * skip + x;
+                    if (x < m) {
+                        const double updated = *target - times * value;
+                        *target = updated;
+                        if (x == k + 1) best = larger(best, rank_entry(updated, warp() + r * warps()));
+                    }
+                }
+            }
+        }
+        if (lane() == 0) s.proposals[(k + 1) % 2][warp()] = best;
         if (thread() == 0) {
-            s.pivot_row[k] = best;
+            s.pivot_row[k] = row;
             s.pivot_inverse[k] = inverse;
-            s.rank[best] = k;
+            s.rank[row] = k;
         }
         barrier();
     }

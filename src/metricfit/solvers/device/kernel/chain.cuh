@@ -1,10 +1,12 @@
 // Eliminating the chain from the Newton matrix by a Kalman filter; see metricfit/solvers/fast/elimination.py.
 //
-// The filter is split. Its covariances need every column at every step and are one warp's work; the columns of the
-// prices are those covariances. Given the gains, each other unknown of the border is filtered on its own by a few
-// lanes. A right-hand side is filtered with less: between sets j and k < j the factor L of the chain's matrix is the
-// inner product of alpha of j and the gain of k, so that L x = y is solved by as many sets at a time as there are
-// lanes, and what they mean for all later sets is a vector as long as there are columns.
+// The filter's state is a matrix: for each unknown of the border the filtered mean of a random walk, a number for every
+// adversary column; the columns of the prices are the walk's covariance. A set of the chain observes it, and an item is
+// added between two sets. Here that is done PANEL sets at a time. What the items of a panel add, and what its sets
+// would observe of that alone, is found for all panels at once. Then one panel follows the other: the state before it
+// is observed too, the covariance of the observations is factorised, L S L', L^-1 makes innovations of the
+// observations, and these correct the state. Between sets j and k < j the factor L of the whole chain is the inner
+// product of alpha of j and the gain of k, so that a right-hand side is filtered by panels as well.
 
 // Where the chain's tables are: near, which the compiler has to know to make good use of it, or far.
 template <bool NEAR>
@@ -12,226 +14,257 @@ INLINE double* chain_alpha_of(const Solver& s) { return NEAR ? quick + s.chain_a
 template <bool NEAR>
 INLINE double* kalman_gain_of(const Solver& s) { return chain_alpha_of<NEAR>(s) + s.pitch * (s.n + 1); }
 
-// Send the inverse of item i on its way to near memory; one warp's work.
-INLINE void send_item(const Solver& s, int i, int size) {
-    if (i < s.n) {
-        double* target = quick + s.stream + i % AHEAD * size;
-        const double* source = s.inverse + static_cast<long long>(i) * size;
-        LANE_EACH(x, size) fetch(target + x, source + x);
-    }
-    end_part();
-}
-
-// Covariances of the filter, a column to a lane; leaves the gains, the inverse variances and the innovations of the
-// prices.
-template <int WIDTH, bool NEAR>
-DEVICE void filter_covariance(Solver& s) {
-    constexpr int MINE = per_lane(WIDTH);
-    const Border at = border_of(s);
-    const int n = s.n, q = at.q, pitch = s.pitch;
-    const double *noises = quick + s.noise, *alpha = chain_alpha_of<NEAR>(s);
-    double *precisions = quick + s.precision, *gains = kalman_gain_of<NEAR>(s), *prices = s.innovation + at.prices;
-    double column[MINE][WIDTH], gain[MINE];
-#pragma unroll
-    for (int c = 0; c < MINE; ++c) {
-        gain[c] = 0.0;
-#pragma unroll
-        for (int b = 0; b < WIDTH; ++b) column[c][b] = 0.0;
-    }
-    LANE_EACH(x, 2 * CAPACITY) s.product[x] = 0.0;
-    for (int i = 0; i < AHEAD - 1; ++i) send_item(s, i, q * q);
-    meet();
-    for (int j = 0; j <= n; ++j, alpha += pitch, gains += pitch, prices += at.m) {
-        double* product = s.product + j % 2 * CAPACITY;
-        const double* before = s.product + (1 - j % 2) * CAPACITY;
-        const double* item = quick + s.stream + (j + AHEAD - 1) % AHEAD * q * q;
-        double own[MINE];
-#pragma unroll
-        for (int c = 0; c < MINE; ++c) {
-            const int x = lane() + c * LANES;
-            // What the last observation taught, the last item's share, and the next observation.
-            double part[4] = {0.0, 0.0, 0.0, 0.0};
-#pragma unroll
-            for (int b = 0; b < WIDTH; b += 2) {
-                const Pair taught = two(before + b), seen = two(alpha + b);
-                column[c][b] -= taught.first * gain[c];
-                column[c][b + 1] -= taught.second * gain[c];
-                if (j > 0 && x < q && b < q) column[c][b] += item[b * q + x];
-                if (j > 0 && x < q && b + 1 < q) column[c][b + 1] += item[(b + 1) * q + x];
-                part[b % 4] += seen.first * column[c][b];
-                part[b % 4 + 1] += seen.second * column[c][b + 1];
-            }
-            own[c] = (part[0] + part[1]) + (part[2] + part[3]);
-            if (x < WIDTH) product[x] = own[c];
-        }
-        arrived<AHEAD - 2>();
-        meet();
-        send_item(s, j + AHEAD - 1, q * q);
-        double part[4] = {0.0, 0.0, 0.0, 0.0};
-#pragma unroll
-        for (int b = 0; b < WIDTH; b += 2) {
-            const Pair learnt = two(product + b), seen = two(alpha + b);
-            part[b % 4] += seen.first * learnt.first;
-            part[b % 4 + 1] += seen.second * learnt.second;
-        }
-        const double variance = (part[0] + part[1]) + (part[2] + part[3]);
-        const double scale = 1.0 / (larger(variance, 0.0) + noises[j]);
-#pragma unroll
-        for (int c = 0; c < MINE; ++c) {
-            const int x = lane() + c * LANES;
-            gain[c] = own[c] * scale;
-            if (x < WIDTH) gains[x] = gain[c];
-            if (x < q) prices[x] = -own[c];
-        }
-        if (lane() == 0) precisions[j] = scale;
-    }
-    arrived<0>();
-}
-
-// What an item adds to the filtered mean of a border unknown: scale * source[stride * b].
+// What items and sets mean to an unknown of the border: item i adds sign * scale[i] * source[i * step + b * stride] to
+// the mean, and set j knows direct_sign * direct[j] at once.
 struct Share {
-    const double *source, *scale;
+    const double *source, *scale, *direct;
     int stride, step;
-    double sign;
+    double sign, direct_sign;
 };
 
 INLINE Share share_of(const Solver& s, const Border& at, int x) {
-    const int n = s.n, q = at.q, f = at.f;
-    if (x < f) return {s.mixed + x, s.predictor_out + x * n, f, q * f, 1.0};
-    if (x >= at.masses && x < at.masses + q) {
-        return {s.inverse + (x - at.masses), s.curvature_out + (x - at.masses) * n, q, q * q, -1.0};
+    const int n = s.n, q = at.q, f = at.f, sets = n + 1;
+    Share share = {s.inverse, s.ones, s.ones, q, q * q, 0.0, 0.0};
+    if (x < f) {
+        share = {s.mixed + x, s.predictor_out + x * n, s.ones, f, q * f, 1.0, 0.0};
+    } else if (x < at.masses) {
+        share = {s.inverse + (x - at.prices), s.ones, s.ones, q, q * q, 1.0, 0.0};
+    } else if (x < at.prices_p) {
+        const int b = x - at.masses;
+        share.direct = s.beta_t + (b < q ? s.adversary.size[b] : b == q ? 0 : n) * sets;
+        share.direct_sign = 1.0;
+        if (b < q) {
+            share.source = s.inverse + b;
+            share.scale = s.curvature_out + b * n;
+            share.sign = -1.0;
+        }
+    } else if (x < at.levels) {
+        share = {s.mixed + (x - at.prices_p), s.ones, s.ones, f, q * f, -1.0, 0.0};
+    } else if (x > at.levels) {
+        share.direct_sign = -1.0;
     }
-    if (x >= at.prices_p && x < at.levels) return {s.mixed + (x - at.prices_p), nullptr, f, q * f, -1.0};
-    return {nullptr, nullptr, 0, 0, 0.0};
+    return share;
 }
 
-// What an unknown of the border does to the chain's equations directly: a column of beta, or a constant.
-INLINE const double* direct_of(const Solver& s, const Border& at, int x) {
-    const int sets = s.n + 1;
-    if (x < at.masses || x >= at.prices_p) return nullptr;
-    const int b = x - at.masses;
-    return s.beta_t + (b < at.q ? s.adversary.size[b] : b == at.q ? 0 : s.n) * sets;
-}
-
-constexpr int PARTS = LANES < PAD ? LANES : PAD;  // lanes that filter one unknown together
-
-// The filter for the unknowns of the border other than prices. The mean of each stays in the registers of its lanes.
+// What the items of each panel add to the state, and what its sets observe of that; a thread has one unknown and panel.
 template <int WIDTH, bool NEAR>
-DEVICE void filter_unknowns(Solver& s) {
+DEVICE void observe_items(Solver& s) {
     const Border at = border_of(s);
-    constexpr int MINE = WIDTH / PARTS, TOGETHER = LANES / PARTS;
-    const int n = s.n, q = at.q, m = at.m, count = m - q, pitch = s.pitch;
-    const int part = lane() % PARTS, begin = part * MINE;
-    for (int first = warp() * TOGETHER; first < count; first += warps() * TOGETHER) {
-        const int index = first + lane() / PARTS, last = smaller(index, count - 1);
-        const int x = last < at.f ? last : last + q;
-        const bool speaks = part == 0 && index < count;
+    const int n = s.n, q = at.q, m = at.m, pitch = s.pitch, panels = (n + PANEL) / PANEL;
+    EACH(task, panels * m) {
+        const int panel = task / m, x = task % m, first = panel * PANEL, end = smaller(first + PANEL, n + 1);
         const Share share = share_of(s, at, x);
-        const double* direct = direct_of(s, at, x);
-        const double constant = x == at.levels + 1 ? -1.0 : 0.0;
-        const double *alpha = chain_alpha_of<NEAR>(s) + begin, *gain = kalman_gain_of<NEAR>(s) + begin;
-        double* innovations = s.innovation + x;
-        double mean[MINE], item[MINE], scale = 0.0, start = direct ? direct[0] : constant;
+        const double* alpha = chain_alpha_of<NEAR>(s) + first * pitch;
+        double mean[WIDTH];
 #pragma unroll
-        for (int b = 0; b < MINE; ++b) mean[b] = item[b] = 0.0;
-        for (int j = 0; j <= n; ++j, alpha += pitch, gain += pitch, innovations += m) {
-            double total = 0.0, other = 0.0;
+        for (int b = 0; b < WIDTH; ++b) mean[b] = 0.0;
+#pragma unroll 1
+        for (int j = first; j < end; ++j, alpha += pitch) {
+            if (j > 0) {
+                const double* source = share.source + static_cast<long long>(j - 1) * share.step;
+                const double scale = share.sign * far_read(share.scale + j - 1);
 #pragma unroll
-            for (int b = 0; b < MINE; ++b) {
-                mean[b] += scale * item[b];
-                if (b % 2) other += alpha[b] * mean[b];
-                else total += alpha[b] * mean[b];
-            }
-            total += other;
-            const double now = start;
-            if (j < n) {  // on its way while the set is observed
-                if (share.source) {
-                    const double* source = share.source + static_cast<long long>(j) * share.step;
-                    scale = share.scale ? share.sign * far_read(share.scale + j) : share.sign;
-#pragma unroll
-                    for (int b = 0; b < MINE; ++b) {
-                        if (begin + b < q) item[b] = far_read(source + (begin + b) * share.stride);
-                    }
+                for (int b = 0; b < WIDTH; ++b) {
+                    if (b < q) mean[b] += scale * far_read(source + b * share.stride);
                 }
-                if (direct) start = far_read(direct + j + 1);
             }
+            const double seen = along_row<WIDTH>(mean, alpha);
+            s.innovation[static_cast<long long>(j) * m + x] = share.direct_sign * far_read(share.direct + j) - seen;
+        }
+        double* added = s.added + static_cast<long long>(panel) * q * m + x;
 #pragma unroll
-            for (int distance = PARTS / 2; distance > 0; distance /= 2) {
-                total += from_lane(total, lane() ^ distance);
-            }
-            const double innovation = now - total;
-#pragma unroll
-            for (int b = 0; b < MINE; ++b) mean[b] += gain[b] * innovation;
-            if (speaks) *innovations = innovation;
+        for (int b = 0; b < WIDTH; ++b) {
+            if (b < q) added[b * m] = mean[b];
         }
     }
 }
 
-// The factor L between sets that are looked at together, by the first and by the last of the two.
-DEVICE void couple_chain(Solver& s) {
-    const int sets = s.n + 1, q = s.adversary.used, pitch = s.pitch, blocks = per_lane(sets);
-    EACH(x, blocks * LANES * LANES) {
-        const int k = x / LANES, j = k / LANES * LANES + x % LANES;
-        double forward = 0.0, backward = 0.0;
-        if (j < sets && k < sets) {
-            for (int b = 0; b < q; ++b) {
-                if (j > k) forward += s.chain_alpha[j * pitch + b] * s.kalman_gain[k * pitch + b];
-                if (j < k) backward += s.chain_alpha[k * pitch + b] * s.kalman_gain[j * pitch + b];
+// Factorise the covariance of a panel's observations and make innovations of the observations, for as many unknowns as
+// there are lanes: one warp's work, which needs no other. Each lane has a column of the covariance and the observations
+// of one unknown; the innovations of the prices give the gains. Behind the unknowns come the columns of the identity,
+// of which L^-1 makes itself.
+template <bool NEAR>
+DEVICE void innovate_panel(Solver& s, int first, int count, int group) {
+    constexpr int MINE = per_lane(PANEL);
+    const Border at = border_of(s);
+    const int m = at.m, x = group * LANES + lane();
+    const double *noise = quick + s.noise + first, *covariance = quick + s.panel;
+    double *precision = quick + s.precision + first, *seen = quick + s.observed;
+    double *told = s.vectors[warp()], *inverses = told + 2 * PANEL;
+    double column[MINE][PANEL], value[PANEL];
+#pragma unroll
+    for (int j = 0; j < PANEL; ++j) {
+#pragma unroll
+        for (int c = 0; c < MINE; ++c) column[c][j] = covariance[smaller(lane() + c * LANES, PANEL - 1) * PANEL + j];
+        value[j] = x < m ? seen[j * m + x] : j == x - m ? 1.0 : 0.0;
+    }
+#pragma unroll
+    for (int k = 0; k < PANEL; ++k) {
+        double* pivots = told + k % 2 * PANEL;
+#pragma unroll
+        for (int c = 0; c < MINE; ++c) {
+            if (lane() + c * LANES != k) continue;
+#pragma unroll
+            for (int j = k / 2 * 2; j < PANEL; j += 2) {
+                *reinterpret_cast<Pair*>(pivots + j) = Pair{column[c][j], column[c][j + 1]};
             }
         }
-        s.coupling[x] = forward;
-        s.coupling_t[x] = backward;
+        meet();
+        const double inverse = k < count ? 1.0 / (larger(pivots[k], 0.0) + noise[k]) : 0.0;
+        if (lane() == 0) inverses[k] = inverse;
+        double factor[MINE];
+#pragma unroll
+        for (int c = 0; c < MINE; ++c) factor[c] = pivots[smaller(lane() + c * LANES, PANEL - 1)] * inverse;
+        const double own = value[k] * inverse;
+#pragma unroll
+        for (int j = k + 1; j < PANEL; ++j) {
+            value[j] -= pivots[j] * own;
+#pragma unroll
+            for (int c = 0; c < MINE; ++c) column[c][j] -= pivots[j] * factor[c];
+        }
+    }
+    meet();
+    const int b = x - at.prices, identity = x - m;
+    double* gain = kalman_gain_of<NEAR>(s) + first * s.pitch + b;
+#pragma unroll
+    for (int j = 0; j < PANEL; ++j) {
+        if (identity >= 0 && identity < PANEL) {
+            s.coupling[(first + identity) * PANEL + j] = value[j];
+            s.coupling_t[(first + j) * PANEL + identity] = value[j];
+        }
+        if (x >= m || j >= count) continue;
+        seen[j * m + x] = value[j];
+        s.innovation[static_cast<long long>(first + j) * m + x] = value[j];
+        if (b >= 0 && x < at.masses) gain[j * s.pitch] = -value[j] * inverses[j];
+    }
+    if (group == 0) {
+        LANE_EACH(j, count) precision[j] = inverses[j];
+    }
+    meet();
+}
+
+// The filter, one panel after the other. Warps that have nothing to do meanwhile couple the columns.
+template <bool NEAR>
+DEVICE void filter_panels(Solver& s) {
+    const Border at = border_of(s);
+    const int n = s.n, q = at.q, m = at.m, pitch = s.pitch, panels = (n + PANEL) / PANEL;
+    double *state = quick + s.state, *seen = quick + s.observed, *covariance = quick + s.panel;
+    EACH(x, q * m) state[x] = 0.0;
+    EACH(x, (n + 1) * pitch) kalman_gain_of<NEAR>(s)[x] = 0.0;
+    barrier();
+    for (int panel = 0; panel < panels; ++panel) {
+        const int first = panel * PANEL, count = smaller(PANEL, n + 1 - first);
+        const double* alpha = chain_alpha_of<NEAR>(s) + first * pitch;
+        EACH(task, PANEL * m) {
+            const int j = task / m, x = task % m;
+            double value = 0.0, other = 0.0;
+            if (j < count) {
+                value = s.innovation[static_cast<long long>(first + j) * m + x];
+#pragma unroll 4
+                for (int b = 0; b + 1 < q; b += 2) {
+                    value -= alpha[j * pitch + b] * state[b * m + x];
+                    other -= alpha[j * pitch + b + 1] * state[(b + 1) * m + x];
+                }
+                if (q % 2) value -= alpha[j * pitch + q - 1] * state[(q - 1) * m + x];
+            }
+            seen[task] = value + other;
+        }
+        barrier();
+        EACH(task, PANEL * PANEL) {
+            const int k = task / PANEL, j = task % PANEL;
+            double value = 0.0, other = 0.0;
+            if (k <= j && j < count) {
+                const double *row = seen + k * m + at.prices, *weight = alpha + j * pitch;
+#pragma unroll 4
+                for (int b = 0; b + 1 < q; b += 2) {
+                    value -= row[b] * weight[b];
+                    other -= row[b + 1] * weight[b + 1];
+                }
+                if (q % 2) value -= row[q - 1] * weight[q - 1];
+            }
+            covariance[task] = value + other;
+        }
+        barrier();
+        const int groups = per_lane(m + PANEL), helpers = warps() - groups;
+        for (int group = warp(); group < groups; group += warps()) innovate_panel<NEAR>(s, first, count, group);
+        if (helpers <= 0) {
+            couple_columns(s, panel * threads() + thread(), panels * threads());
+        } else if (warp() >= groups) {
+            couple_columns(s, panel * helpers * LANES + thread() - groups * LANES, panels * helpers * LANES);
+        }
+        barrier();
+        if (panel + 1 == panels) break;
+        const double *added = s.added + static_cast<long long>(panel) * q * m, *gain = kalman_gain_of<NEAR>(s) + first * pitch;
+        EACH(x, q * m) {
+            const int b = x / m, unknown = x % m;
+            double value = state[x] + far_read(added + x), other = 0.0;
+#pragma unroll
+            for (int j = 0; j < PANEL; j += 2) {
+                value += gain[j * pitch + b] * seen[j * m + unknown];
+                other += gain[(j + 1) * pitch + b] * seen[(j + 1) * m + unknown];
+            }
+            state[x] = value + other;
+        }
+        barrier();
     }
 }
 
 // Solve L x = x, or if told to, L' x = x, in place for the chain's step; one warp's work. Leaves the warp met.
 template <bool NEAR>
 DEVICE void solve_chain(Solver& s, bool transposed) {
-    const int sets = s.n + 1, q = s.adversary.used, pitch = s.pitch, blocks = per_lane(sets);
+    constexpr int MINE = per_lane(PANEL), COLUMNS = per_lane(CAPACITY);
+    const int sets = s.n + 1, q = s.adversary.used, pitch = s.pitch, panels = (sets + PANEL - 1) / PANEL;
     const double *alpha = chain_alpha_of<NEAR>(s), *gain = kalman_gain_of<NEAR>(s);
     const double *observed = transposed ? gain : alpha, *taught = transposed ? alpha : gain;
-    const double* coupling = (transposed ? s.coupling_t : s.coupling) + lane();
-    double *x = quick + s.step_chain, *state = s.product, *solved = s.product + CAPACITY;
-    double known[per_lane(CAPACITY)];
+    const double* inverses = transposed ? s.coupling_t : s.coupling;
+    double *x = quick + s.step_chain, *state = s.product, *told = s.product + CAPACITY, *solved = told + PANEL;
+    double known[COLUMNS];
 #pragma unroll
-    for (int c = 0; c < per_lane(CAPACITY); ++c) known[c] = 0.0;
+    for (int c = 0; c < COLUMNS; ++c) known[c] = 0.0;
     LANE_EACH(b, CAPACITY) state[b] = 0.0;
     meet();
-    for (int block = 0; block < blocks; ++block) {
-        const int first = (transposed ? blocks - 1 - block : block) * LANES, j = first + lane();
-        double factor[LANES], value = 0.0, other = 0.0;
+#pragma unroll 1
+    for (int panel = 0; panel < panels; ++panel) {
+        const int first = (transposed ? panels - 1 - panel : panel) * PANEL;
+        double inverse[MINE][PANEL];
 #pragma unroll
-        for (int turn = 0; turn < LANES; ++turn) {
-            factor[turn] = far_read(coupling + (first + (transposed ? LANES - 1 - turn : turn)) * LANES);
-        }
-        if (j < sets) {
-            value = x[j];
+        for (int c = 0; c < MINE; ++c) {
+            const int place = smaller(lane() + c * LANES, PANEL - 1), j = smaller(first + place, sets - 1);
             const double* row = observed + j * pitch;
+#pragma unroll
+            for (int k = 0; k < PANEL; ++k) inverse[c][k] = far_read(inverses + (first + k) * PANEL + place);
+            double value = x[j], other = 0.0;
 #pragma unroll 4
             for (int b = 0; b < q; b += 2) {
                 const Pair both = two(row + b), before = two(state + b);
                 value -= both.first * before.first;
                 other -= both.second * before.second;
             }
-            value += other;
+            if (lane() + c * LANES < PANEL) told[place] = first + place < sets ? value + other : 0.0;
         }
-#pragma unroll
-        for (int turn = 0; turn < LANES; ++turn) {
-            value -= factor[turn] * from_lane(value, transposed ? LANES - 1 - turn : turn);
-        }
-        if (j < sets) x[j] = value;
-        solved[lane()] = value;
         meet();
-        const int count = smaller(LANES, sets - first);
 #pragma unroll
-        for (int c = 0; c < per_lane(CAPACITY); ++c) {
+        for (int c = 0; c < MINE; ++c) {
+            const int place = lane() + c * LANES;
+            const double value = along_row<PANEL>(inverse[c], told);
+            if (place < PANEL) solved[place] = value;
+            if (place < PANEL && first + place < sets) x[first + place] = value;
+        }
+        meet();
+        const int count = smaller(PANEL, sets - first);
+#pragma unroll
+        for (int c = 0; c < COLUMNS; ++c) {
             const int b = lane() + c * LANES;
             if (b >= q) continue;
             const double* column = taught + first * pitch + b;
-            double part[4] = {known[c], 0.0, 0.0, 0.0};
-#pragma unroll 8
-            for (int k = 0; k < count; ++k) part[k % 4] += column[k * pitch] * solved[k];
-            state[b] = known[c] = (part[0] + part[1]) + (part[2] + part[3]);
+            double even = known[c], odd = 0.0;
+#pragma unroll 4
+            for (int k = 0; k + 1 < count; k += 2) {
+                even += column[k * pitch] * solved[k];
+                odd += column[(k + 1) * pitch] * solved[k + 1];
+            }
+            if (count % 2) even += column[(count - 1) * pitch] * solved[count - 1];
+            state[b] = known[c] = even + odd;
         }
         meet();
     }
@@ -282,22 +315,15 @@ DEVICE void reduce_border(Solver& s, const Border& at) {
     barrier();
 }
 
-// Eliminate the items, whose blocks are inverted, and the chain. The first warp has the covariances to do, the others
-// the border meanwhile.
+// Eliminate the items, whose blocks are inverted, and the chain.
 DEVICE void eliminate(Solver& s) {
     const Border at = border_of(s);
     const int width = s.chain_at >= 0 ? padded(at.q) : FAR;
     place_border(s);
     EACH(x, at.m * at.pitch) s.border[x] = 0.0;
-    EACH(j, s.n + 1) s.innovation[static_cast<long long>(j) * at.m + at.levels] = 0.0;
+    BY_WIDTH(width, observe_items, s);
     barrier();
-    const int helpers = threads() - LANES;
-    if (warp() == 0) BY_WIDTH(width, filter_covariance, s);
-    if (helpers == 0) couple_columns(s, thread(), LANES);
-    else if (warp() > 0) couple_columns(s, thread() - LANES, helpers);
-    barrier();
-    BY_WIDTH(width, filter_unknowns, s);
-    couple_chain(s);
-    barrier();
+    if (s.chain_at >= 0) filter_panels<true>(s);
+    else filter_panels<false>(s);
     reduce_border(s, at);
 }

@@ -1,6 +1,7 @@
 // What block.cuh expects of CUDA, for a C++ compiler: a block is one thread, or several with barriers.
 
 #include <barrier>
+#include <bit>
 #include <cmath>
 #include <memory>
 #include <thread>
@@ -45,11 +46,8 @@ static inline double from_lane(double value, int lane) {
     meet();
     return value;
 }
+static inline unsigned upper_half(double x) { return static_cast<unsigned>(std::bit_cast<unsigned long long>(x) >> 32); }
 static inline double far_read(const double* place) { return *place; }
-static inline void fetch(double* near, const double* far) { *near = *far; }
-static inline void end_part() {}
-template <int PENDING>
-static inline void arrived() {}
 
 // The near memory of the block that this thread is of.
 static thread_local double* quick = nullptr;

@@ -197,56 +197,52 @@ INLINE double border_target(const Solver& s, const Border& at, int x) {
     return total - s.residual_border[x];
 }
 
-// N^-1 times a vector of the item, spread over the lanes of the warp that meets before; zero beyond its end.
-INLINE double times_inverse(const Solver& s, int i, int b, const double* vector) {
-    const int q = s.adversary.used;
-    const double* column = s.inverse + static_cast<long long>(i) * q * q + b;
-    double even = 0.0, odd = 0.0;
-#pragma unroll 4
-    for (int b2 = 0; b2 < q; b2 += 2) {
-        even += far_read(column + b2 * q) * vector[b2];
-        if (b2 + 1 < q) odd += far_read(column + (b2 + 1) * q) * vector[b2 + 1];
+// N^-1 times a vector of every item, (adversary, n); a thread has an item and a column, so that N^-1 is read in order.
+INLINE void times_inverse(const Solver& s, const double* vector, double* result) {
+    const int n = s.n, q = s.adversary.used;
+    EACH(x, q * n) {
+        const int i = x / q, b = x % q;
+        const double* column = s.inverse + static_cast<long long>(i) * q * q + b;
+        double value = 0.0;
+#pragma unroll 8
+        for (int b2 = 0; b2 < q; ++b2) value += far_read(column + b2 * q) * far_read(vector + b2 * n + i);
+        result[b * n + i] = value;
     }
-    return even + odd;
+    barrier();
 }
 
-// What the items alone would do for these targets: own = N^-1 rhs, along = E^-1 A own. Each is one warp's work.
+// What the items alone would do for these targets: own = N^-1 rhs, along = E^-1 A own.
 DEVICE void answer_alone(Solver& s) {
     const int n = s.n, q = s.adversary.used, f = s.predictor.used;
     const Columns &adversary = s.adversary, &predictor = s.predictor;
-    EACH(x, q * n) {
-        const double inside = s.goal.inside[x] / adversary.inside[x], outside = s.goal.outside[x] / adversary.outside[x];
-        s.rhs_item[x] = inside - outside - s.residual_item[x];
-        if (f == 0) s.own[x] = s.rhs_item[x] / s.curvature[x];
-    }
     EACH(x, f * n) {
-        s.rhs_predictor[x] = s.goal_predictor.outside[x] / predictor.outside[x] -
+        const double value = s.goal_predictor.outside[x] / predictor.outside[x] -
                              s.goal_predictor.inside[x] / predictor.inside[x] - s.residual_predictor[x];
+        s.rhs_predictor[x] = value;
+        s.along[x] = value * s.predictor_inverse[x];
     }
     EACH(j, n + 1) s.rhs_chain[j] = s.residual_chain[j] + s.goal_chain[j] / s.chain_mass[j];
     barrier();
-    if (f > 0) {
-        double *item = s.vectors[warp()], *other = item + CAPACITY;
-        WARP_EACH(i, n) {
-            LANE_EACH(a, f) other[a] = s.predictor_inverse[a * n + i] * s.rhs_predictor[a * n + i];
-            meet();
-            LANE_EACH(b, q) {
-                double value = s.rhs_item[b * n + i];
-                for (int a = 0; a < f; ++a) value += s.cross[a * CROSS_PITCH + b] * other[a];
-                s.rhs_item[b * n + i] = item[b] = value;
-            }
-            meet();
-            LANE_EACH(b, q) s.own[b * n + i] = other[b] = times_inverse(s, i, b, item);
-            meet();
-            LANE_EACH(a, f) {
-                double value = 0.0;
-                for (int b = 0; b < q; ++b) value += s.cross[a * CROSS_PITCH + b] * other[b];
-                s.along[a * n + i] = value * s.predictor_inverse[a * n + i];
-            }
-            meet();
-        }
-        barrier();
+    EACH(x, q * n) {
+        const int b = x / n, i = x % n;
+        double value = s.goal.inside[x] / adversary.inside[x] - s.goal.outside[x] / adversary.outside[x];
+#pragma unroll 8
+        for (int a = 0; a < f; ++a) value += s.cross[a * CROSS_PITCH + b] * far_read(s.along + a * n + i);
+        value -= s.residual_item[x];
+        s.rhs_item[x] = value;
+        if (f == 0) s.own[x] = value / s.curvature[x];
     }
+    barrier();
+    if (f == 0) return;
+    times_inverse(s, s.rhs_item, s.own);
+    EACH(x, f * n) {
+        const int a = x / n, i = x % n;
+        double value = 0.0;
+#pragma unroll 8
+        for (int b = 0; b < q; ++b) value += s.cross[a * CROSS_PITCH + b] * far_read(s.own + b * n + i);
+        s.along[x] = value * s.predictor_inverse[x];
+    }
+    barrier();
 }
 
 // The step of the items' marginals, once the chain's and the border's are known.
@@ -254,41 +250,31 @@ DEVICE void answer_together(Solver& s) {
     const Border at = border_of(s);
     const int n = s.n, q = at.q, f = at.f;
     const double* step = s.step;
-    if (f == 0) {
-        EACH(x, q * n) {
-            const int b = x / n, i = x % n;
-            const double value = s.rhs_item[x] - s.running[b * (n + 1) + i];
-            s.goal.step[x] =
-                (value + s.curvature_out[x] * step[at.masses + b] - step[at.prices + b]) / s.curvature[x];
-        }
-        barrier();
-        return;
+    EACH(x, f * n) {
+        const int a = x / n;
+        const double value = s.predictor_out[x] * step[a] - step[at.prices_p + a];
+        s.along[x] = value * s.predictor_inverse[x];
+        s.goal_predictor.step[x] = value - s.rhs_predictor[x];
     }
-    double *item = s.vectors[warp()], *other = item + CAPACITY;
-    WARP_EACH(i, n) {
-        LANE_EACH(a, f) {
-            const double value = s.predictor_out[a * n + i] * step[a] - step[at.prices_p + a];
-            s.along[a * n + i] = value;
-            other[a] = value * s.predictor_inverse[a * n + i];
-        }
-        meet();
-        LANE_EACH(b, q) {
-            const int x = b * n + i;
-            double value = s.rhs_item[x] - s.running[b * (n + 1) + i];
-            value += s.curvature_out[x] * step[at.masses + b] - step[at.prices + b];
-            for (int a = 0; a < f; ++a) value -= s.cross[a * CROSS_PITCH + b] * other[a];
-            item[b] = value;
-        }
-        meet();
-        LANE_EACH(b, q) s.goal.step[b * n + i] = other[b] = times_inverse(s, i, b, item);
-        meet();
-        LANE_EACH(a, f) {
-            const int x = a * n + i;
-            double value = s.along[x] - s.rhs_predictor[x];
-            for (int b = 0; b < q; ++b) value += s.cross[a * CROSS_PITCH + b] * other[b];
-            s.goal_predictor.step[x] = value * s.predictor_inverse[x];
-        }
-        meet();
+    barrier();
+    EACH(x, q * n) {
+        const int b = x / n, i = x % n;
+        double value = s.rhs_item[x] - s.running[b * (n + 1) + i];
+        value += s.curvature_out[x] * step[at.masses + b] - step[at.prices + b];
+#pragma unroll 8
+        for (int a = 0; a < f; ++a) value -= s.cross[a * CROSS_PITCH + b] * far_read(s.along + a * n + i);
+        s.own[x] = value;
+        if (f == 0) s.goal.step[x] = value / s.curvature[x];
+    }
+    barrier();
+    if (f == 0) return;
+    times_inverse(s, s.own, s.goal.step);
+    EACH(x, f * n) {
+        const int a = x / n, i = x % n;
+        double value = s.goal_predictor.step[x];
+#pragma unroll 8
+        for (int b = 0; b < q; ++b) value += s.cross[a * CROSS_PITCH + b] * far_read(s.goal.step + b * n + i);
+        s.goal_predictor.step[x] = value * s.predictor_inverse[x];
     }
     barrier();
 }

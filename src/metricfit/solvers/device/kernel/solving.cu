@@ -283,6 +283,7 @@ DEVICE void solve_game(Solver& s, const Batch& batch, int game, long long at, do
         barrier();
         return;
     }
+    EACH(j, n + 1) s.ones[j] = 1.0;
     if (thread() == 0) {
         s.upper = HUGE_VALUE;
         s.lower = -HUGE_VALUE;

@@ -25,9 +25,8 @@ struct Targets {
 
 constexpr int LARGEST_BORDER = 4 * CAPACITY + 4;
 constexpr int CROSS_PITCH = CAPACITY + 2;
-constexpr int NEIGHBOURS = 32;  // no fewer than LANES
+constexpr int PANEL = 16;  // sets of the chain that are filtered together
 constexpr int NEAR_ITEMS = 256;  // all vectors along the items lie near up to this many
-constexpr int AHEAD = 4;  // items that are on their way from far to near memory
 
 struct Solver {
     int n;
@@ -44,6 +43,7 @@ struct Solver {
     double upper, lower;
 
     Pair slots[2 * MOST_WARPS];
+    unsigned proposals[2][MOST_WARPS];
     double product[2 * CAPACITY];  // what a warp tells its lanes about the chain
     double vectors[MOST_WARPS][2 * CAPACITY];  // what each warp tells its lanes about an item or a size
     double cross[CAPACITY * CROSS_PITCH];  // (predictor, CROSS_PITCH) alpha between the columns of both, then zeros
@@ -56,7 +56,7 @@ struct Solver {
     int noise, precision, step_chain;  // (n + 1) what the chain adds to variances; their inverses; the chain's step
     int room, room_size;  // for the chain, then for the border or for the warps
     int scratch, scratch_size;  // memory of each warp for itself
-    int stream;  // (AHEAD, q, q) inverses of the next items
+    int state, observed, panel;  // (q, m), (PANEL, m), (PANEL, PANEL): the filter's state, observations, covariances
 
     int pitch;  // from one set of the chain to the next in chain_alpha and kalman_gain
     int chain_at, border_at;  // where these are in near memory, or -1 if they are far
@@ -66,7 +66,9 @@ struct Solver {
     double* innovation;  // (n + 1, m)
     double* border;  // (m, m | 1)
     double* rhs_chain;  // (n + 1) right-hand side
-    double *coupling, *coupling_t;  // (n + 1, LANES) between neighbouring sets, by the first and by the last
+    double* added;  // (panels, q, m) what the items of a panel add to the filter's state
+    double *coupling, *coupling_t;  // (panels, PANEL, PANEL) inverses of the factors of the panels, and transposed
+    double* ones;  // (n + 1)
     double *curvature, *curvature_out, *predictor_out, *predictor_inverse;  // (columns, n) diagonals D and E
     double* inverse;  // (n, adversary, adversary) the inverse of each item's block
     double* mixed;  // (n, adversary, predictor)
@@ -155,8 +157,10 @@ DEVICE void take_memory(Arena& near, Arena& far, Solver& s, int n) {
     s.far_chain = far.take(2 * CROSS_PITCH * sets);
     s.far_border = far.take(m * (m + 1));
     s.far_innovation = far.take(m * sets);
-    s.coupling = far.take(NEIGHBOURS * (sets + NEIGHBOURS));
-    s.coupling_t = far.take(NEIGHBOURS * (sets + NEIGHBOURS));
+    s.added = far.take((n / PANEL + 1) * CAPACITY * m);
+    s.coupling = far.take(PANEL * (sets + PANEL));
+    s.coupling_t = far.take(PANEL * (sets + PANEL));
+    s.ones = far.take(sets);
     s.curvature = far.take(wide);
     s.curvature_out = far.take(wide);
     s.predictor_out = far.take(wide);
@@ -208,35 +212,44 @@ INLINE int scratch_needed(int n, int f, int width) { return larger((n + 1) / 2 *
 // The warps that have memory for themselves; all, if the block was given enough.
 INLINE int working_warps(const Solver& s, int size) { return smaller(warps(), s.scratch_size / size); }
 
-// Find room for the chain, with what the warps need beside it; called by all threads when columns come or go.
+// Room for the state of the filter, a panel's observations and their covariances.
+constexpr int PANEL_SIZE = PANEL * PANEL;
+INLINE int filter_needed(const Border& at) { return (at.q + PANEL) * at.m + PANEL_SIZE; }
+
+// Find room for the chain, with what is needed beside it; called by all threads when columns come or go.
 DEVICE void place_chain(Solver& s) {
-    const int q = s.adversary.used, f = s.predictor.used, width = padded(q);
+    const Border at = border_of(s);
+    const int width = padded(at.q);
     barrier();
     if (thread() == 0) {
-        int chain = 2 * (width + 2) * (s.n + 1);
-        const bool fits = chain + scratch_needed(s.n, f, width) + AHEAD * q * q <= s.room_size;
+        const int chain = 2 * (width + 2) * (s.n + 1);
+        const int least = larger(scratch_needed(s.n, at.f, width), filter_needed(at));
+        const bool fits = chain + least <= s.room_size;
         s.chain_at = fits ? s.room : -1;
         s.pitch = fits ? width + 2 : CROSS_PITCH;
         s.chain_alpha = fits ? quick + s.room : s.far_chain;
         s.kalman_gain = s.chain_alpha + s.pitch * (s.n + 1);
-        if (!fits) chain = 0;
-        s.scratch = s.room + chain;
-        s.scratch_size = s.room_size - chain;
+        s.scratch = fits ? s.room + chain : s.room;
+        s.scratch_size = fits ? s.room_size - chain : s.room_size;
     }
     barrier();
 }
 
-// Find room for the border and the innovations where the warps had theirs.
+// Find room for the filter, the border and the innovations where the warps had theirs.
 DEVICE void place_border(Solver& s) {
     const Border at = border_of(s);
     barrier();
     if (thread() == 0) {
         const int border = (at.m * at.pitch + 1) / 2 * 2, innovation = at.m * (s.n + 1);
-        int used = (AHEAD * at.q * at.q + 1) / 2 * 2;
-        s.stream = s.scratch;
-        s.border_at = used + border <= s.scratch_size ? s.scratch + used : -1;
-        s.border = s.border_at >= 0 ? quick + s.border_at : s.far_border;
-        if (s.border_at >= 0) used += border;
+        s.state = s.scratch;
+        s.observed = s.state + at.q * at.m;
+        s.panel = s.observed + PANEL * at.m;
+        int used = filter_needed(at);
+        const bool beside = used + border <= s.scratch_size;
+        s.border = beside ? quick + s.scratch + used : s.far_border;
+        // If there is no room beside the filter, the border moves to where that was.
+        s.border_at = beside ? s.scratch + used : border <= s.scratch_size ? s.scratch : -1;
+        if (beside) used += border;
         s.innovation = used + innovation <= s.scratch_size ? quick + s.scratch + used : s.far_innovation;
     }
     barrier();
