@@ -41,7 +41,6 @@ INLINE constexpr int per_lane(int count) { return (count + LANES - 1) / LANES; }
 #define LANE_EACH(index, count) _Pragma("unroll 1") for (int index = lane(); index < (count); index += LANES)
 
 constexpr int MOST_WARPS = 16;
-constexpr int LEAST_WARPS = LANES == 32 ? 5 : 1;
 constexpr int CAPACITY = 32;  // largest number of sizes that each player may have in play
 constexpr double HUGE_VALUE = 1e300;  // stands for infinity where arithmetic follows
 
@@ -125,7 +124,7 @@ INLINE double warp_running_sum(double own) {
 
 // Combine the values of all threads in a fixed order; known to all of them. Whoever calls next finds the slots read.
 template <class Operation>
-INLINE Pair reduce(Pair* slots, Pair own, Operation combine) {
+DEVICE Pair reduce(Pair* slots, Pair own, Operation combine) {
     own = reduce_warp(own, combine);
     if (lane() == 0) slots[warp()] = own;
     barrier();
@@ -135,7 +134,7 @@ INLINE Pair reduce(Pair* slots, Pair own, Operation combine) {
     return whole;
 }
 
-INLINE Pair block_sums(Pair* slots, double x, double y) { return reduce(slots, Pair{x, y}, Add()); }
+DEVICE Pair block_sums(Pair* slots, double x, double y) { return reduce(slots, Pair{x, y}, Add()); }
 INLINE double block_sum(Pair* slots, double x) { return block_sums(slots, x, 0.0).first; }
-INLINE Pair block_maxima(Pair* slots, double x, double y) { return reduce(slots, Pair{x, y}, Maximum()); }
+DEVICE Pair block_maxima(Pair* slots, double x, double y) { return reduce(slots, Pair{x, y}, Maximum()); }
 INLINE double block_maximum(Pair* slots, double x) { return block_maxima(slots, x, -HUGE_VALUE).first; }

@@ -37,59 +37,45 @@ INLINE void equilibrate(Solver& s, const Border& at) {
 INLINE unsigned rank_entry(double value, int row) { return (upper_half(value) & 0x7fffff00u) | static_cast<unsigned>(row); }
 
 // LU with partial pivoting. Rows stay where they are: pivot_row says which of them was chosen at each step, rank says
-// when a row was. Each warp has its rows; while it updates them it looks for the largest entry of the next column, so
-// that a step takes one barrier.
+// when a row was. A thread has a row and every fourth column of it; who has the next column tells how large its entries
+// are, so that a step takes one barrier.
 template <bool NEAR>
 DEVICE void factorise_border(Solver& s) {
-    constexpr int ROWS = per_lane((LARGEST_BORDER + LEAST_WARPS - 1) / LEAST_WARPS);
     const Border at = border_of(s);
-    const int m = at.m, pitch = at.pitch, mine = (m - warp() + warps() - 1) / warps();
+    const int m = at.m, pitch = at.pitch, rows = larger(threads() / 4, 1), shares = threads() / rows;
+    const int mine = thread() % rows, share = thread() / rows;
     double* matrix = border_place<NEAR>(s);
     equilibrate<NEAR>(s, at);
-    double* own = matrix + warp() * pitch;
-    const int skip = warps() * pitch;
     unsigned best = 0;
-    for (int r = 0; r < mine; ++r) best = larger(best, rank_entry(own[r * skip], warp() + r * warps()));
+    EACH(row, m) best = larger(best, rank_entry(matrix[row * pitch], row));
+    best = warp_largest(best);
     if (lane() == 0) s.proposals[0][warp()] = best;
     barrier();
     for (int k = 0; k < m; ++k) {
         best = 0;
         for (int w = lane(); w < warps(); w += LANES) best = larger(best, s.proposals[k % 2][w]);
-        const int row = static_cast<int>(warp_largest(best) & 0xffu);
-        const double* chosen = matrix + row * pitch;
-        double pivot = chosen[k];
+        const int chosen = static_cast<int>(warp_largest(best) & 0xffu);
+        const double* source = matrix + chosen * pitch;
+        double pivot = source[k];
         if (pivot == 0.0) pivot = 1e-30;
         const double inverse = 1.0 / pivot;
-        double factor[ROWS];  // of row warp + (lane + c LANES) warps; zero if that is done
-#pragma unroll
-        for (int c = 0; c < ROWS; ++c) {
-            const int r = lane() + c * LANES, other = warp() + r * warps();
-            factor[c] = r < mine && other != row && s.rank[other] > k ? own[r * skip + k] * inverse : 0.0;
-        }
         best = 0;
-        for (int first = k + 1; first < m; first += LANES) {
-            const int x = first + lane();
-            const double value = x < m ? chosen[x] : 0.0;
-#pragma unroll
-            for (int c = 0; c < ROWS; ++c) {
+        for (int row = mine; row < m && share < shares; row += rows) {
+            if (row == chosen || s.rank[row] < k) continue;
+            double* target = matrix + row * pitch;
+            const double factor = target[k] * inverse;
+            int x = k + 1 + share;
+            if (x < m) target[x] -= factor * source[x];
+            if (share == 0 && x < m) best = larger(best, rank_entry(target[x], row));
 #pragma unroll 4
-                for (int r = c * LANES; r < smaller(mine, (c + 1) * LANES); ++r) {
-                    const double times = from_lane(factor[c], r - c * LANES);
-                    if (times == 0.0) continue;
-                    double* target = own + r * skip + x;
-                    if (x < m) {
-                        const double updated = *target - times * value;
-                        *target = updated;
-                        if (x == k + 1) best = larger(best, rank_entry(updated, warp() + r * warps()));
-                    }
-                }
-            }
+            for (x += shares; x < m; x += shares) target[x] -= factor * source[x];
         }
+        best = warp_largest(best);
         if (lane() == 0) s.proposals[(k + 1) % 2][warp()] = best;
         if (thread() == 0) {
-            s.pivot_row[k] = row;
+            s.pivot_row[k] = chosen;
             s.pivot_inverse[k] = inverse;
-            s.rank[row] = k;
+            s.rank[chosen] = k;
         }
         barrier();
     }

@@ -82,63 +82,61 @@ DEVICE void observe_items(Solver& s) {
 // Factorise the covariance of a panel's observations and make innovations of the observations, for as many unknowns as
 // there are lanes: one warp's work, which needs no other. Each lane has a column of the covariance and the observations
 // of one unknown; the innovations of the prices give the gains. Behind the unknowns come the columns of the identity,
-// of which L^-1 makes itself.
+// of which L^-1 makes itself. All turn by one row at each step, as in invert_columns.
 template <bool NEAR>
 DEVICE void innovate_panel(Solver& s, int first, int count, int group) {
     constexpr int MINE = per_lane(PANEL);
     const Border at = border_of(s);
-    const int m = at.m, x = group * LANES + lane();
+    const int m = at.m, x = group * LANES + lane(), b = x - at.prices, identity = x - m;
+    const bool unknown = x < m, price = b >= 0 && x < at.masses, inverted = identity >= 0 && identity < PANEL;
     const double *noise = quick + s.noise + first, *covariance = quick + s.panel;
-    double *precision = quick + s.precision + first, *seen = quick + s.observed;
-    double *told = s.vectors[warp()], *inverses = told + 2 * PANEL;
+    double *precision = quick + s.precision + first, *seen = quick + s.observed + x;
+    double *innovation = s.innovation + static_cast<long long>(first) * m + x;
+    double *gain = kalman_gain_of<NEAR>(s) + first * s.pitch + b, *told = s.vectors[warp()];
+    double *inverses = s.coupling + (first + identity) * PANEL, *inverses_t = s.coupling_t + first * PANEL + identity;
     double column[MINE][PANEL], value[PANEL];
 #pragma unroll
     for (int j = 0; j < PANEL; ++j) {
 #pragma unroll
         for (int c = 0; c < MINE; ++c) column[c][j] = covariance[smaller(lane() + c * LANES, PANEL - 1) * PANEL + j];
-        value[j] = x < m ? seen[j * m + x] : j == x - m ? 1.0 : 0.0;
+        value[j] = unknown ? seen[j * m] : j == identity ? 1.0 : 0.0;
     }
-#pragma unroll
-    for (int k = 0; k < PANEL; ++k) {
-        double* pivots = told + k % 2 * PANEL;
+#pragma unroll 1
+    for (int k = 0; k < count; ++k) {
+        double *pivots = told + k % 2 * PANEL, factor[MINE];
 #pragma unroll
         for (int c = 0; c < MINE; ++c) {
             if (lane() + c * LANES != k) continue;
 #pragma unroll
-            for (int j = k / 2 * 2; j < PANEL; j += 2) {
+            for (int j = 0; j < PANEL; j += 2) {
                 *reinterpret_cast<Pair*>(pivots + j) = Pair{column[c][j], column[c][j + 1]};
             }
         }
         meet();
-        const double inverse = k < count ? 1.0 / (larger(pivots[k], 0.0) + noise[k]) : 0.0;
-        if (lane() == 0) inverses[k] = inverse;
-        double factor[MINE];
+        const double inverse = 1.0 / (larger(pivots[0], 0.0) + noise[k]), own = value[0] * inverse;
+        if (unknown) {
+            seen[k * m] = value[0];
+            innovation[k * m] = value[0];
+        }
+        if (price) gain[k * s.pitch] = -own;
+        if (inverted) inverses[k] = inverses_t[k * PANEL] = value[0];
+        if (group == 0 && lane() == 0) precision[k] = inverse;
 #pragma unroll
-        for (int c = 0; c < MINE; ++c) factor[c] = pivots[smaller(lane() + c * LANES, PANEL - 1)] * inverse;
-        const double own = value[k] * inverse;
+        for (int c = 0; c < MINE; ++c) factor[c] = pivots[larger(smaller(lane() + c * LANES, PANEL - 1) - k, 0)] * inverse;
 #pragma unroll
-        for (int j = k + 1; j < PANEL; ++j) {
-            value[j] -= pivots[j] * own;
+        for (int j = 0; j < PANEL; j += 2) {
+            const Pair both = two(pivots + j);
+            if (j > 0) value[j - 1] = value[j] - both.first * own;
+            value[j] = value[j + 1] - both.second * own;
 #pragma unroll
-            for (int c = 0; c < MINE; ++c) column[c][j] -= pivots[j] * factor[c];
+            for (int c = 0; c < MINE; ++c) {
+                if (j > 0) column[c][j - 1] = column[c][j] - both.first * factor[c];
+                column[c][j] = column[c][j + 1] - both.second * factor[c];
+            }
         }
     }
-    meet();
-    const int b = x - at.prices, identity = x - m;
-    double* gain = kalman_gain_of<NEAR>(s) + first * s.pitch + b;
-#pragma unroll
-    for (int j = 0; j < PANEL; ++j) {
-        if (identity >= 0 && identity < PANEL) {
-            s.coupling[(first + identity) * PANEL + j] = value[j];
-            s.coupling_t[(first + j) * PANEL + identity] = value[j];
-        }
-        if (x >= m || j >= count) continue;
-        seen[j * m + x] = value[j];
-        s.innovation[static_cast<long long>(first + j) * m + x] = value[j];
-        if (b >= 0 && x < at.masses) gain[j * s.pitch] = -value[j] * inverses[j];
-    }
-    if (group == 0) {
-        LANE_EACH(j, count) precision[j] = inverses[j];
+    for (int k = count; k < PANEL; ++k) {
+        if (inverted) inverses[k] = inverses_t[k * PANEL] = 0.0;
     }
     meet();
 }
@@ -187,11 +185,10 @@ DEVICE void filter_panels(Solver& s) {
         barrier();
         const int groups = per_lane(m + PANEL), helpers = warps() - groups;
         for (int group = warp(); group < groups; group += warps()) innovate_panel<NEAR>(s, first, count, group);
-        if (helpers <= 0) {
-            couple_columns(s, panel * threads() + thread(), panels * threads());
-        } else if (warp() >= groups) {
-            couple_columns(s, panel * helpers * LANES + thread() - groups * LANES, panels * helpers * LANES);
-        }
+        // The other warps couple the columns meanwhile, or all do if there are no others.
+        const int end = smaller(first + PANEL, n);
+        if (helpers <= 0) couple_columns(s, first, end, thread(), threads());
+        else if (warp() >= groups) couple_columns(s, first, end, thread() - groups * LANES, helpers * LANES);
         barrier();
         if (panel + 1 == panels) break;
         const double *added = s.added + static_cast<long long>(panel) * q * m, *gain = kalman_gain_of<NEAR>(s) + first * pitch;
@@ -320,7 +317,7 @@ DEVICE void eliminate(Solver& s) {
     const Border at = border_of(s);
     const int width = s.chain_at >= 0 ? padded(at.q) : FAR;
     place_border(s);
-    EACH(x, at.m * at.pitch) s.border[x] = 0.0;
+    start_border(s);
     BY_WIDTH(width, observe_items, s);
     barrier();
     if (s.chain_at >= 0) filter_panels<true>(s);

@@ -154,98 +154,96 @@ DEVICE void invert_items(Solver& s, double regularisation) {
     barrier();
 }
 
-// Two adversary columns, in the upper triangle of the border.
-INLINE void couple_adversary(Solver& s, const Border& at, int b, int b2) {
+// Add what these items contribute to the border between two adversary columns, in its upper triangle.
+INLINE void couple_adversary(Solver& s, const Border& at, int b, int b2, int begin, int end) {
     const int n = s.n, q = at.q, m = at.pitch;
-    double* border = s.border;
-    const double *out = s.curvature_out + b * n, *out2 = s.curvature_out + b2 * n;
-    const double* source = s.inverse + b * q + b2;
+    const double *out = s.curvature_out + b * n, *out2 = s.curvature_out + b2 * n, *source = s.inverse + b * q + b2;
     double nn = 0.0, ns = 0.0, ss = 0.0, outside = 0.0;
-#pragma unroll 8
-    for (int i = 0; i < n; ++i) {
+#pragma unroll 4
+    for (int i = begin; i < end; ++i) {
         const double value = far_read(source + static_cast<long long>(i) * q * q), scaled = value * out2[i];
         nn += value;
         ns += scaled;
         ss += out[i] * scaled;
         outside += out[i];
     }
-    if (b == b2) {
-        ns -= s.adversary.size[b];
-        ss -= outside + s.adversary.dual_mass[b] / s.adversary.mass[b];
-    }
-    border[(at.prices + b) * m + at.prices + b2] = -nn;
-    border[(at.prices + b) * m + at.masses + b2] = ns;
-    border[(at.masses + b) * m + at.masses + b2] = -ss;
+    double* border = s.border + b * m + b2;
+    border[at.prices * m + at.prices] -= nn;
+    border[at.prices * m + at.masses] += ns;
+    border[at.masses * m + at.masses] += (b == b2 ? outside : 0.0) - ss;
 }
 
-// A predictor column and an adversary column.
-INLINE void couple_players(Solver& s, const Border& at, int a, int b) {
+// Likewise between a predictor column and an adversary column.
+INLINE void couple_players(Solver& s, const Border& at, int a, int b, int begin, int end) {
     const int n = s.n, q = at.q, f = at.f, m = at.pitch;
-    double* border = s.border;
-    const double *out_p = s.predictor_out + a * n, *out_b = s.curvature_out + b * n;
-    const double* source = s.mixed + b * f + a;
+    const double *out_p = s.predictor_out + a * n, *out_b = s.curvature_out + b * n, *source = s.mixed + b * f + a;
     double plain = 0.0, scaled = 0.0, out_plain = 0.0, out_scaled = 0.0;
-#pragma unroll 8
-    for (int i = 0; i < n; ++i) {
+#pragma unroll 4
+    for (int i = begin; i < end; ++i) {
         const double value = far_read(source + static_cast<long long>(i) * q * f), times = value * out_b[i], out = out_p[i];
         plain += value;
         scaled += times;
         out_plain += out * value;
         out_scaled += out * times;
     }
-    border[(at.prices + b) * m + at.prices_p + a] = plain;
-    border[(at.masses + b) * m + at.prices_p + a] = -scaled;
-    border[a * m + at.prices + b] = -out_plain;
-    border[a * m + at.masses + b] = out_scaled + s.beta[s.predictor.size[a] * (n + 1) + s.adversary.size[b]];
+    s.border[(at.prices + b) * m + at.prices_p + a] += plain;
+    s.border[(at.masses + b) * m + at.prices_p + a] -= scaled;
+    s.border[a * m + at.prices + b] -= out_plain;
+    s.border[a * m + at.masses + b] += out_scaled;
 }
 
-// Two predictor columns.
-INLINE void couple_predictor(Solver& s, const Border& at, int a, int a2) {
+// Likewise between two predictor columns.
+INLINE void couple_predictor(Solver& s, const Border& at, int a, int a2, int begin, int end) {
     const int n = s.n, f = at.f, m = at.pitch;
-    double* border = s.border;
-    const double *out_a = s.predictor_out + a * n, *out_a2 = s.predictor_out + a2 * n;
-    const double* source = s.left + a * f + a2;
+    const double *out_a = s.predictor_out + a * n, *out_a2 = s.predictor_out + a2 * n, *source = s.left + a * f + a2;
     double pp = 0.0, po = 0.0, oo = 0.0, outside = 0.0;
-#pragma unroll 8
-    for (int i = 0; i < n; ++i) {
+#pragma unroll 4
+    for (int i = begin; i < end; ++i) {
         const double value = far_read(source + static_cast<long long>(i) * f * f), out = out_a[i], times = out * value;
         pp += value;
         po += times;
         oo += times * out_a2[i];
         outside += out;
     }
-    if (a == a2) {
-        po -= s.predictor.size[a];
-        oo -= outside + s.predictor.dual_mass[a] / s.predictor.mass[a];
-    }
-    border[(at.prices_p + a) * m + at.prices_p + a2] = pp;
-    border[a * m + at.prices_p + a2] = -po;
-    border[a * m + a2] = oo;
+    s.border[(at.prices_p + a) * m + at.prices_p + a2] += pp;
+    s.border[a * m + at.prices_p + a2] -= po;
+    s.border[a * m + a2] += oo - (a == a2 ? outside : 0.0);
 }
 
-// The border of the Newton system without the items' marginals, upper triangle: the work of these threads of the
-// block, and only theirs. The border was cleared before.
-DEVICE void couple_columns(Solver& s, int index, int count) {
+// Add what these items contribute to the border, upper triangle: the work of `count` threads, of which this one has
+// this index.
+DEVICE void couple_columns(Solver& s, int begin, int end, int index, int count) {
     const Border at = border_of(s);
+    const int q = at.q, f = at.f, own = q * q, both = own + f * q, all = both + f * f;
+    for (int x = index; x < all; x += count) {
+        if (x < own) couple_adversary(s, at, x / q, x % q, begin, end);
+        else if (x < both) couple_players(s, at, (x - own) % f, (x - own) / f, begin, end);
+        else couple_predictor(s, at, (x - both) / f, (x - both) % f, begin, end);
+    }
+}
+
+// The border without items and chain, upper triangle.
+DEVICE void start_border(Solver& s) {
+    const Border at = border_of(s);
+    const Columns &adversary = s.adversary, &predictor = s.predictor;
     const int n = s.n, q = at.q, f = at.f, m = at.pitch;
     double* border = s.border;
-    const int own = q * q, both = own + f * q, all = both + f * f;
-    for (int x = index; x < all; x += count) {
-        if (x < own) couple_adversary(s, at, x / q, x % q);
-        else if (x < both) couple_players(s, at, (x - own) % f, (x - own) / f);
-        else couple_predictor(s, at, (x - both) / f, (x - both) % f);
+    EACH(x, at.m * m) border[x] = 0.0;
+    barrier();
+    EACH(x, f * (q + 2)) {
+        const int a = x / (q + 2), b = x % (q + 2), size = b < q ? adversary.size[b] : b == q ? 0 : n;
+        border[a * m + at.masses + b] = s.beta[predictor.size[a] * (n + 1) + size];
     }
-    for (int b = index; b < q + 2; b += count) {
+    EACH(b, q + 2) {
+        const int slot = b < q ? b : CAPACITY + b - q;
         border[(at.masses + b) * m + at.levels] = 1.0;
-        if (b >= q) {
-            const int end = CAPACITY + b - q;
-            border[(at.masses + b) * m + at.masses + b] = s.adversary.dual_mass[end] / s.adversary.mass[end];
-        }
+        border[(at.masses + b) * m + at.masses + b] = adversary.dual_mass[slot] / adversary.mass[slot];
+        if (b < q) border[(at.prices + b) * m + at.masses + b] = -adversary.size[b];
     }
-    for (int a = index; a < f; a += count) {
-        const double* beta = s.beta + s.predictor.size[a] * (n + 1);
-        border[a * m + at.masses + q] = beta[0];
-        border[a * m + at.masses + q + 1] = beta[n];
+    EACH(a, f) {
         border[a * m + at.levels + 1] = -1.0;
+        border[a * m + a] = -predictor.dual_mass[a] / predictor.mass[a];
+        border[a * m + at.prices_p + a] = predictor.size[a];
     }
+    barrier();
 }

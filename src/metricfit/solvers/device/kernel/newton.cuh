@@ -18,7 +18,7 @@ INLINE double run_along(int n, bool reversed, Source source, Target target) {
 template <class Source>
 INLINE double sum_along(int n, Source source) {
     double total = 0.0;
-#pragma unroll 4
+#pragma unroll 1
     for (int i = lane(); i < n; i += LANES) total += source(i);
     return warp_sum(total);
 }
@@ -204,8 +204,8 @@ INLINE void times_inverse(const Solver& s, const double* vector, double* result)
         const int i = x / q, b = x % q;
         const double* column = s.inverse + static_cast<long long>(i) * q * q + b;
         double value = 0.0;
-#pragma unroll 8
-        for (int b2 = 0; b2 < q; ++b2) value += far_read(column + b2 * q) * far_read(vector + b2 * n + i);
+#pragma unroll 4
+        for (int b2 = 0; b2 < q; ++b2) value += far_read(column + b2 * q) * vector[b2 * n + i];
         result[b * n + i] = value;
     }
     barrier();
@@ -226,8 +226,8 @@ DEVICE void answer_alone(Solver& s) {
     EACH(x, q * n) {
         const int b = x / n, i = x % n;
         double value = s.goal.inside[x] / adversary.inside[x] - s.goal.outside[x] / adversary.outside[x];
-#pragma unroll 8
-        for (int a = 0; a < f; ++a) value += s.cross[a * CROSS_PITCH + b] * far_read(s.along + a * n + i);
+#pragma unroll 4
+        for (int a = 0; a < f; ++a) value += s.cross[a * CROSS_PITCH + b] * s.along[a * n + i];
         value -= s.residual_item[x];
         s.rhs_item[x] = value;
         if (f == 0) s.own[x] = value / s.curvature[x];
@@ -238,8 +238,8 @@ DEVICE void answer_alone(Solver& s) {
     EACH(x, f * n) {
         const int a = x / n, i = x % n;
         double value = 0.0;
-#pragma unroll 8
-        for (int b = 0; b < q; ++b) value += s.cross[a * CROSS_PITCH + b] * far_read(s.own + b * n + i);
+#pragma unroll 4
+        for (int b = 0; b < q; ++b) value += s.cross[a * CROSS_PITCH + b] * s.own[b * n + i];
         s.along[x] = value * s.predictor_inverse[x];
     }
     barrier();
@@ -261,8 +261,8 @@ DEVICE void answer_together(Solver& s) {
         const int b = x / n, i = x % n;
         double value = s.rhs_item[x] - s.running[b * (n + 1) + i];
         value += s.curvature_out[x] * step[at.masses + b] - step[at.prices + b];
-#pragma unroll 8
-        for (int a = 0; a < f; ++a) value -= s.cross[a * CROSS_PITCH + b] * far_read(s.along + a * n + i);
+#pragma unroll 4
+        for (int a = 0; a < f; ++a) value -= s.cross[a * CROSS_PITCH + b] * s.along[a * n + i];
         s.own[x] = value;
         if (f == 0) s.goal.step[x] = value / s.curvature[x];
     }
@@ -272,8 +272,8 @@ DEVICE void answer_together(Solver& s) {
     EACH(x, f * n) {
         const int a = x / n, i = x % n;
         double value = s.goal_predictor.step[x];
-#pragma unroll 8
-        for (int b = 0; b < q; ++b) value += s.cross[a * CROSS_PITCH + b] * far_read(s.goal.step + b * n + i);
+#pragma unroll 4
+        for (int b = 0; b < q; ++b) value += s.cross[a * CROSS_PITCH + b] * s.goal.step[b * n + i];
         s.goal_predictor.step[x] = value * s.predictor_inverse[x];
     }
     barrier();
