@@ -18,11 +18,23 @@
 constexpr int LANES = 32;
 INLINE int thread() { return static_cast<int>(threadIdx.x); }
 INLINE int threads() { return static_cast<int>(blockDim.x); }
-INLINE void barrier() { __syncthreads(); }
 INLINE void meet() { __syncwarp(); }
+// Lanes that left a loop at different times come together before: a barrier is for whole warps, and without this some
+// sums over the block came out wrong on an H200.
+INLINE void barrier() {
+    __syncwarp();
+    __syncthreads();
+}
 INLINE double from_lane(double value, int lane) { return __shfl_sync(0xffffffffu, value, lane); }
 // Far memory is read past the cache of the multiprocessor, and never waits behind near memory.
 INLINE double far_read(const double* place) { return __ldcg(place); }
+// 1 / x of an ordinary number to rounding, without the branches that a division has for the others; those give NaN.
+INLINE double reciprocal(double x) {
+    double y;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+    y += y * (1.0 - x * y);
+    return y + y * (1.0 - x * y);
+}
 // Sign, exponent and the first digits of a number.
 INLINE unsigned upper_half(double x) { return static_cast<unsigned>(__double2hiint(x)); }
 // The near memory of the block.
@@ -40,7 +52,7 @@ INLINE constexpr int per_lane(int count) { return (count + LANES - 1) / LANES; }
 #define WARP_EACH(index, count) _Pragma("unroll 1") for (int index = warp(); index < (count); index += warps())
 #define LANE_EACH(index, count) _Pragma("unroll 1") for (int index = lane(); index < (count); index += LANES)
 
-constexpr int MOST_WARPS = 16;
+constexpr int MOST_WARPS = 12;  // more would leave each thread too few registers
 constexpr int CAPACITY = 32;  // largest number of sizes that each player may have in play
 constexpr double HUGE_VALUE = 1e300;  // stands for infinity where arithmetic follows
 
@@ -60,6 +72,17 @@ struct alignas(16) Pair {
 
 // Both numbers at an even place, by one access.
 INLINE Pair two(const double* place) { return *reinterpret_cast<const Pair*>(place); }
+
+// Neighbours from an even place on, all of them read before the first is used: a warp that waits for each in turn waits
+// long. CHUNK pairs at a time leave room for other numbers in registers.
+constexpr int CHUNK = 8;
+template <int COUNT>
+INLINE void read_pairs(Pair (&target)[CHUNK], const double* place, int first) {
+#pragma unroll
+    for (int c = 0; c < CHUNK; ++c) {
+        if (first + 2 * c < COUNT) target[c] = two(place + first + 2 * c);
+    }
+}
 
 struct Add {
     INLINE_MEMBER Pair operator()(Pair x, Pair y) const { return {x.first + y.first, x.second + y.second}; }
@@ -124,7 +147,7 @@ INLINE double warp_running_sum(double own) {
 
 // Combine the values of all threads in a fixed order; known to all of them. Whoever calls next finds the slots read.
 template <class Operation>
-DEVICE Pair reduce(Pair* slots, Pair own, Operation combine) {
+INLINE Pair reduce(Pair* slots, Pair own, Operation combine) {
     own = reduce_warp(own, combine);
     if (lane() == 0) slots[warp()] = own;
     barrier();
@@ -134,7 +157,7 @@ DEVICE Pair reduce(Pair* slots, Pair own, Operation combine) {
     return whole;
 }
 
-DEVICE Pair block_sums(Pair* slots, double x, double y) { return reduce(slots, Pair{x, y}, Add()); }
+INLINE Pair block_sums(Pair* slots, double x, double y) { return reduce(slots, Pair{x, y}, Add()); }
 INLINE double block_sum(Pair* slots, double x) { return block_sums(slots, x, 0.0).first; }
-DEVICE Pair block_maxima(Pair* slots, double x, double y) { return reduce(slots, Pair{x, y}, Maximum()); }
+INLINE Pair block_maxima(Pair* slots, double x, double y) { return reduce(slots, Pair{x, y}, Maximum()); }
 INLINE double block_maximum(Pair* slots, double x) { return block_maxima(slots, x, -HUGE_VALUE).first; }

@@ -34,7 +34,9 @@ INLINE void equilibrate(Solver& s, const Border& at) {
 
 // A number that orders rows by the size of an entry, the row in its last digits. What is not finite comes first, and the
 // step is going to be rejected.
-INLINE unsigned rank_entry(double value, int row) { return (upper_half(value) & 0x7fffff00u) | static_cast<unsigned>(row); }
+INLINE unsigned rank_entry(double value, int row) {
+    return (upper_half(value) & 0x7fffff00u) | static_cast<unsigned>(row);
+}
 
 // LU with partial pivoting. Rows stay where they are: pivot_row says which of them was chosen at each step, rank says
 // when a row was. A thread has a row and every fourth column of it; who has the next column tells how large its entries
@@ -58,7 +60,7 @@ DEVICE void factorise_border(Solver& s) {
         const double* source = matrix + chosen * pitch;
         double pivot = source[k];
         if (pivot == 0.0) pivot = 1e-30;
-        const double inverse = 1.0 / pivot;
+        const double inverse = reciprocal(pivot);
         best = 0;
         for (int row = mine; row < m && share < shares; row += rows) {
             if (row == chosen || s.rank[row] < k) continue;

@@ -85,14 +85,15 @@ DEVICE void observe_items(Solver& s) {
 // of which L^-1 makes itself. All turn by one row at each step, as in invert_columns.
 template <bool NEAR>
 DEVICE void innovate_panel(Solver& s, int first, int count, int group) {
+    static_assert(PANEL <= 2 * CHUNK);
     constexpr int MINE = per_lane(PANEL);
     const Border at = border_of(s);
-    const int m = at.m, x = group * LANES + lane(), b = x - at.prices, identity = x - m;
+    const int m = at.m, pitch = s.pitch, x = group * LANES + lane(), b = x - at.prices, identity = x - m;
     const bool unknown = x < m, price = b >= 0 && x < at.masses, inverted = identity >= 0 && identity < PANEL;
     const double *noise = quick + s.noise + first, *covariance = quick + s.panel;
     double *precision = quick + s.precision + first, *seen = quick + s.observed + x;
     double *innovation = s.innovation + static_cast<long long>(first) * m + x;
-    double *gain = kalman_gain_of<NEAR>(s) + first * s.pitch + b, *told = s.vectors[warp()];
+    double *gain = kalman_gain_of<NEAR>(s) + first * pitch + b, *told = s.vectors[warp()];
     double *inverses = s.coupling + (first + identity) * PANEL, *inverses_t = s.coupling_t + first * PANEL + identity;
     double column[MINE][PANEL], value[PANEL];
 #pragma unroll
@@ -113,25 +114,29 @@ DEVICE void innovate_panel(Solver& s, int first, int count, int group) {
             }
         }
         meet();
-        const double inverse = 1.0 / (larger(pivots[0], 0.0) + noise[k]), own = value[0] * inverse;
+        Pair both[CHUNK];
+        read_pairs<PANEL>(both, pivots, 0);
+        const double inverse = reciprocal(larger(both[0].first, 0.0) + noise[k]), own = value[0] * inverse;
         if (unknown) {
             seen[k * m] = value[0];
             innovation[k * m] = value[0];
         }
-        if (price) gain[k * s.pitch] = -own;
+        if (price) gain[k * pitch] = -own;
         if (inverted) inverses[k] = inverses_t[k * PANEL] = value[0];
         if (group == 0 && lane() == 0) precision[k] = inverse;
 #pragma unroll
-        for (int c = 0; c < MINE; ++c) factor[c] = pivots[larger(smaller(lane() + c * LANES, PANEL - 1) - k, 0)] * inverse;
+        for (int c = 0; c < MINE; ++c) {
+            factor[c] = pivots[larger(smaller(lane() + c * LANES, PANEL - 1) - k, 0)] * inverse;
+        }
 #pragma unroll
         for (int j = 0; j < PANEL; j += 2) {
-            const Pair both = two(pivots + j);
-            if (j > 0) value[j - 1] = value[j] - both.first * own;
-            value[j] = value[j + 1] - both.second * own;
+            const Pair pair = both[j / 2];
+            if (j > 0) value[j - 1] = value[j] - pair.first * own;
+            value[j] = value[j + 1] - pair.second * own;
 #pragma unroll
             for (int c = 0; c < MINE; ++c) {
-                if (j > 0) column[c][j - 1] = column[c][j] - both.first * factor[c];
-                column[c][j] = column[c][j + 1] - both.second * factor[c];
+                if (j > 0) column[c][j - 1] = column[c][j] - pair.first * factor[c];
+                column[c][j] = column[c][j + 1] - pair.second * factor[c];
             }
         }
     }
@@ -191,7 +196,8 @@ DEVICE void filter_panels(Solver& s) {
         else if (warp() >= groups) couple_columns(s, first, end, thread() - groups * LANES, helpers * LANES);
         barrier();
         if (panel + 1 == panels) break;
-        const double *added = s.added + static_cast<long long>(panel) * q * m, *gain = kalman_gain_of<NEAR>(s) + first * pitch;
+        const double* added = s.added + static_cast<long long>(panel) * q * m;
+        const double* gain = kalman_gain_of<NEAR>(s) + first * pitch;
         EACH(x, q * m) {
             const int b = x / m, unknown = x % m;
             double value = state[x] + far_read(added + x), other = 0.0;

@@ -46,6 +46,7 @@ static inline double from_lane(double value, int lane) {
     meet();
     return value;
 }
+static inline double reciprocal(double x) { return 1.0 / x; }
 static inline unsigned upper_half(double x) { return static_cast<unsigned>(std::bit_cast<unsigned long long>(x) >> 32); }
 static inline double far_read(const double* place) { return *place; }
 

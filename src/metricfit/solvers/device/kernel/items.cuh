@@ -38,16 +38,21 @@ INLINE void invert_columns(double (&column)[per_lane(WIDTH)][WIDTH], double* piv
             }
         }
         meet();
-        const double inverse = 1.0 / pivot[0];
+        const double inverse = reciprocal(pivot[0]);
 #pragma unroll
         for (int c = 0; c < per_lane(WIDTH); ++c) {
             const bool chosen = lane() + c * LANES == k;
             const double own = chosen ? -inverse : column[c][0] * inverse;
 #pragma unroll
-            for (int b = 0; b < WIDTH; b += 2) {
-                const Pair both = two(pivot + b);
-                if (b > 0) column[c][b - 1] = (chosen ? 0.0 : column[c][b]) - both.first * own;
-                column[c][b] = (chosen ? 0.0 : column[c][b + 1]) - both.second * own;
+            for (int first = 0; first < WIDTH; first += 2 * CHUNK) {
+                Pair both[CHUNK];
+                read_pairs<WIDTH>(both, pivot, first);
+#pragma unroll
+                for (int b = first; b < smaller(WIDTH, first + 2 * CHUNK); b += 2) {
+                    const Pair pair = both[(b - first) / 2];
+                    if (b > 0) column[c][b - 1] = (chosen ? 0.0 : column[c][b]) - pair.first * own;
+                    column[c][b] = (chosen ? 0.0 : column[c][b + 1]) - pair.second * own;
+                }
             }
             column[c][WIDTH - 1] = own;
         }
@@ -63,14 +68,18 @@ INLINE void invert_columns(double (&column)[per_lane(WIDTH)][WIDTH], double* piv
 // Inner product of a column in registers with a row in memory.
 template <int WIDTH>
 INLINE double along_row(const double (&column)[WIDTH], const double* row) {
-    double even = 0.0, odd = 0.0;
+    double part[4] = {0.0, 0.0, 0.0, 0.0};
 #pragma unroll
-    for (int b = 0; b < WIDTH; b += 2) {
-        const Pair both = two(row + b);
-        even += both.first * column[b];
-        odd += both.second * column[b + 1];
+    for (int first = 0; first < WIDTH; first += 2 * CHUNK) {
+        Pair both[CHUNK];
+        read_pairs<WIDTH>(both, row, first);
+#pragma unroll
+        for (int b = first; b < smaller(WIDTH, first + 2 * CHUNK); b += 2) {
+            part[b % 4] += both[(b - first) / 2].first * column[b];
+            part[b % 4 + 1] += both[(b - first) / 2].second * column[b + 1];
+        }
     }
-    return even + odd;
+    return (part[0] + part[1]) + (part[2] + part[3]);
 }
 
 // The inverse N^-1 of one item's N = D + A' E^-1 A, then E^-1 A N^-1 and E^-1 - E^-1 A N^-1 A' E^-1.
@@ -90,16 +99,21 @@ DEVICE void invert_item(Solver& s, int i, int scratch) {
         for (int b = 0; b < WIDTH; ++b) column[c][b] = b == x ? own : 0.0;
     }
     meet();
+#pragma unroll 2
     for (int a = 0; a < f; ++a) {
         const double* row = cross + a * CROSS_PITCH;
 #pragma unroll
         for (int c = 0; c < per_lane(WIDTH); ++c) {
             const double own = weight[a] * row[lane() + c * LANES];
 #pragma unroll
-            for (int b = 0; b < WIDTH; b += 2) {
-                const Pair both = two(row + b);
-                column[c][b] += both.first * own;
-                column[c][b + 1] += both.second * own;
+            for (int first = 0; first < WIDTH; first += 2 * CHUNK) {
+                Pair both[CHUNK];
+                read_pairs<WIDTH>(both, row, first);
+#pragma unroll
+                for (int b = first; b < smaller(WIDTH, first + 2 * CHUNK); b += 2) {
+                    column[c][b] += both[(b - first) / 2].first * own;
+                    column[c][b + 1] += both[(b - first) / 2].second * own;
+                }
             }
         }
     }
@@ -113,6 +127,7 @@ DEVICE void invert_item(Solver& s, int i, int scratch) {
         for (int b = 0; b < WIDTH; ++b) {
             if (b < q) target[b * q] = column[c][b];
         }
+#pragma unroll 2
         for (int a = 0; a < f; ++a) {
             mixed[a * PITCH + x] = weight[a] * along_row<WIDTH>(column[c], cross + a * CROSS_PITCH);
         }
@@ -127,6 +142,7 @@ DEVICE void invert_item(Solver& s, int i, int scratch) {
             if (b < q) target[b * f] = row[b];
         }
         target = s.left + static_cast<long long>(i) * f * f + a2;
+#pragma unroll 2
         for (int a = 0; a < f; ++a) {
             const double value = along_row<WIDTH>(row, cross + a * CROSS_PITCH);
             target[a * f] = weight[a] * ((a == a2 ? 1.0 : 0.0) - value);
@@ -159,7 +175,7 @@ INLINE void couple_adversary(Solver& s, const Border& at, int b, int b2, int beg
     const int n = s.n, q = at.q, m = at.pitch;
     const double *out = s.curvature_out + b * n, *out2 = s.curvature_out + b2 * n, *source = s.inverse + b * q + b2;
     double nn = 0.0, ns = 0.0, ss = 0.0, outside = 0.0;
-#pragma unroll 4
+#pragma unroll 8
     for (int i = begin; i < end; ++i) {
         const double value = far_read(source + static_cast<long long>(i) * q * q), scaled = value * out2[i];
         nn += value;
@@ -178,9 +194,10 @@ INLINE void couple_players(Solver& s, const Border& at, int a, int b, int begin,
     const int n = s.n, q = at.q, f = at.f, m = at.pitch;
     const double *out_p = s.predictor_out + a * n, *out_b = s.curvature_out + b * n, *source = s.mixed + b * f + a;
     double plain = 0.0, scaled = 0.0, out_plain = 0.0, out_scaled = 0.0;
-#pragma unroll 4
+#pragma unroll 8
     for (int i = begin; i < end; ++i) {
-        const double value = far_read(source + static_cast<long long>(i) * q * f), times = value * out_b[i], out = out_p[i];
+        const double value = far_read(source + static_cast<long long>(i) * q * f);
+        const double times = value * out_b[i], out = out_p[i];
         plain += value;
         scaled += times;
         out_plain += out * value;
@@ -197,7 +214,7 @@ INLINE void couple_predictor(Solver& s, const Border& at, int a, int a2, int beg
     const int n = s.n, f = at.f, m = at.pitch;
     const double *out_a = s.predictor_out + a * n, *out_a2 = s.predictor_out + a2 * n, *source = s.left + a * f + a2;
     double pp = 0.0, po = 0.0, oo = 0.0, outside = 0.0;
-#pragma unroll 4
+#pragma unroll 8
     for (int i = begin; i < end; ++i) {
         const double value = far_read(source + static_cast<long long>(i) * f * f), out = out_a[i], times = out * value;
         pp += value;

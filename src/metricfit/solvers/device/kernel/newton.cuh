@@ -18,7 +18,7 @@ INLINE double run_along(int n, bool reversed, Source source, Target target) {
 template <class Source>
 INLINE double sum_along(int n, Source source) {
     double total = 0.0;
-#pragma unroll 1
+#pragma unroll 4
     for (int i = lane(); i < n; i += LANES) total += source(i);
     return warp_sum(total);
 }
@@ -204,7 +204,7 @@ INLINE void times_inverse(const Solver& s, const double* vector, double* result)
         const int i = x / q, b = x % q;
         const double* column = s.inverse + static_cast<long long>(i) * q * q + b;
         double value = 0.0;
-#pragma unroll 4
+#pragma unroll 8
         for (int b2 = 0; b2 < q; ++b2) value += far_read(column + b2 * q) * vector[b2 * n + i];
         result[b * n + i] = value;
     }

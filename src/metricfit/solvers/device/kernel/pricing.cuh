@@ -58,10 +58,14 @@ DEVICE double best_of_adversary(Solver& s, int l, int scratch) {
     double total = sum_along(sets, [=](int j) { return mass[j] * beta[j]; });
     for (int a = 0; a < f; ++a) total += predictor.mass[a] * beta[predictor.size[a]];
     if (l == 0) return total;
+    double* factor = s.vectors[warp()];
+    LANE_EACH(a, f) factor[a] = alpha[predictor.size[a]];
+    meet();
+    const double* inside = predictor.inside;
     run_along(n, true, [=](int i) { return mass[i + 1] * alpha[i + 1]; }, [=](int i, double sum) {
         double value = sum - score[i];
 #pragma unroll 4
-        for (int a = 0; a < f; ++a) value += alpha[predictor.size[a]] * predictor.inside[a * n + i];
+        for (int a = 0; a < f; ++a) value += factor[a] * inside[a * n + i];
         cost[i] = value;
     });
     meet();

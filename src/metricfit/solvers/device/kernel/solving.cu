@@ -356,7 +356,7 @@ DEVICE void solve_batch(const Batch& batch, int block, int blocks) {
 }
 
 #ifdef __CUDACC__
-extern "C" __global__ void __launch_bounds__(512) solve_games(Batch batch) {
+extern "C" __global__ void __launch_bounds__(MOST_WARPS * LANES) solve_games(Batch batch) {
     solve_batch(batch, static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x));
 }
 #endif

@@ -58,11 +58,10 @@ struct Solver {
     int scratch, scratch_size;  // memory of each warp for itself
     int state, observed, panel;  // (q, m), (PANEL, m), (PANEL, PANEL): the filter's state, observations, covariances
 
-    int pitch;  // from one set of the chain to the next in chain_alpha and kalman_gain
+    int pitch;  // from one set of the chain to the next in chain_alpha, and in the gains of the filter behind it
     int chain_at, border_at;  // where these are in near memory, or -1 if they are far
     double *far_chain, *far_border, *far_innovation;
-    double* chain_alpha;  // (n + 1, pitch) alpha of each set against each column, then zeros
-    double* kalman_gain;  // (n + 1, pitch) gains of the filter, then zeros
+    double* chain_alpha;  // (n + 1, pitch) alpha of each set against each column, then zeros; behind it the gains
     double* innovation;  // (n + 1, m)
     double* border;  // (m, m | 1)
     double* rhs_chain;  // (n + 1) right-hand side
@@ -228,7 +227,6 @@ DEVICE void place_chain(Solver& s) {
         s.chain_at = fits ? s.room : -1;
         s.pitch = fits ? width + 2 : CROSS_PITCH;
         s.chain_alpha = fits ? quick + s.room : s.far_chain;
-        s.kalman_gain = s.chain_alpha + s.pitch * (s.n + 1);
         s.scratch = fits ? s.room + chain : s.room;
         s.scratch_size = fits ? s.room_size - chain : s.room_size;
     }
@@ -244,12 +242,12 @@ DEVICE void place_border(Solver& s) {
         s.state = s.scratch;
         s.observed = s.state + at.q * at.m;
         s.panel = s.observed + PANEL * at.m;
-        int used = filter_needed(at);
-        const bool beside = used + border <= s.scratch_size;
-        s.border = beside ? quick + s.scratch + used : s.far_border;
+        const int filter = filter_needed(at);
+        const bool beside = filter + border <= s.scratch_size, instead = border <= s.scratch_size;
+        s.border = beside ? quick + s.scratch + filter : s.far_border;
         // If there is no room beside the filter, the border moves to where that was.
-        s.border_at = beside ? s.scratch + used : border <= s.scratch_size ? s.scratch : -1;
-        if (beside) used += border;
+        s.border_at = beside ? s.scratch + filter : instead ? s.scratch : -1;
+        const int used = beside ? filter + border : instead ? larger(filter, border) : filter;
         s.innovation = used + innovation <= s.scratch_size ? quick + s.scratch + used : s.far_innovation;
     }
     barrier();

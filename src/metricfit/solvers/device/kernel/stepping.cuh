@@ -2,7 +2,7 @@
 
 // Right-hand side of one complementary pair: affine, or corrected by what the affine step left over.
 INLINE double aim(double before, double x, double z, double dx, double target, bool correct) {
-    return correct ? before + target - dx * (before - z * dx) / x : -x * z;
+    return correct ? before + target - dx * (before - z * dx) * reciprocal(x) : -x * z;
 }
 
 INLINE void aim_columns(const Columns& columns, Targets& goal, const double* masses, int n, double target,
@@ -20,8 +20,9 @@ INLINE void aim_columns(const Columns& columns, Targets& goal, const double* mas
 
 // Largest relative decrease of a variable (first) and of its dual (second).
 INLINE void block_pair(Pair& most, double x, double z, double dx, double rhs) {
-    most.first = larger(most.first, -dx / x);
-    most.second = larger(most.second, (dx - rhs / z) / x);
+    const double per_x = reciprocal(x);
+    most.first = larger(most.first, -dx * per_x);
+    most.second = larger(most.second, (dx - rhs * reciprocal(z)) * per_x);
 }
 
 INLINE Pair blocking_columns(const Columns& columns, const Targets& goal, const double* masses, int n) {
@@ -42,7 +43,7 @@ INLINE Pair blocking_columns(const Columns& columns, const Targets& goal, const 
 
 // One pair after a step of these lengths; returns its product, and moves if told to.
 INLINE double move_pair(double& x, double& z, double dx, double rhs, double own, double dual, bool commit) {
-    const double moved = x + own * dx, moved_dual = z + dual * (rhs - z * dx) / x;
+    const double moved = x + own * dx, moved_dual = z + dual * (rhs - z * dx) * reciprocal(x);
     if (commit) {
         x = moved;
         z = moved_dual;
