@@ -34,8 +34,9 @@ from metricfit.solvers.device import Layout, PlayedGames, solve_games
 TOLERANCE = 1e-4
 # The table: games at a time, items, sets of games that are timed in turn.
 CASES = ((256, 32, 1), (1, 128, 16), (64, 128, 1), (1, 1024, 4))
-THREADS = {32: (64, 128, 256), 128: (128, 256, 512), 1024: (512,)}
-AGREEMENT = ((32, 64), (128, 32))
+THREADS = {32: (128, 192, 256, 384), 128: (192, 256, 384), 1024: (256, 384)}
+# Sizes that fill the threads of a warp, and sizes that do not.
+AGREEMENT = ((8, 64), (32, 64), (33, 64), (128, 32))
 
 
 class Report:
@@ -239,13 +240,15 @@ def cpu_row(name: str, count: int, n: int, sets: int) -> dict[str, Any]:
     return row | {key: round(statistics.median(seen), 3) for key, seen in times.items()}
 
 
-def loss_row(solver: str, count: int, n: int, device: torch.device) -> dict[str, Any]:
-    """Forward and backward of the loss of `count` labels, by one path."""
+def loss_row(
+    solver: str, count: int, n: int, device: torch.device, metric: mf.Metric = mf.f1
+) -> dict[str, Any]:
+    """Forward and backward of the loss of `count` labels, by one path, on scores recorded for F1."""
     games = list(recorded_games("f1", n, count))
     columns = np.stack([game.scores for game in games], axis=1)
     logits = torch.from_numpy(columns).float().to(device).requires_grad_()
     targets = torch.from_numpy(np.stack([game.labels for game in games], axis=1)).to(device)
-    loss = mf.MetricLoss(mf.f1, scale="batch", group_size=None, solver=solver)
+    loss = mf.MetricLoss(metric, scale="batch", group_size=None, solver=solver)
 
     def run() -> None:
         torch.autograd.grad(loss(logits, targets), logits)
@@ -253,6 +256,7 @@ def loss_row(solver: str, count: int, n: int, device: torch.device) -> dict[str,
     return {
         "games": count,
         "n": n,
+        "metric": metric.name,
         "solver": solver,
         "ms": round(statistics.median(timed(run, device, 5 if n > 500 else 9)), 3),
     }
@@ -386,6 +390,14 @@ def host_stage(report: Report, device: torch.device, quick: bool) -> None:
         report.add(f"cpu {count}x{n}", lambda c=count, n=n, s=sets: cpu_row("f1", c, n, s))
         for solver in ("fast", "device"):
             report.add(f"loss {count}x{n} {solver}", lambda v=solver, c=count, n=n: loss_row(v, c, n, device))
+    # What the device does not play is played on the host.
+    constrained = mf.precision_at_recall(0.8)
+    for count, n in ((2, 8),) if quick else ((64, 32), (64, 128)):
+        report.add(
+            f"loss {count}x{n} constrained", lambda c=count, n=n: loss_row("auto", c, n, device, constrained)
+        )
+    if not quick:
+        report.add("loss 1x4096 auto", lambda: loss_row("auto", 1, 4096, device))
     for n, games in ((8, 1),) if quick else ((32, 4), (128, 2)):
         report.add(f"ap-perf {n}", lambda n=n, g=games: rival_row(n, g))
 

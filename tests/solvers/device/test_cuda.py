@@ -122,43 +122,49 @@ def test_every_game_that_is_laid_out_has_a_launch_shape() -> None:
     for n in (1, 32, 64, 65, 128, 256, 257, batch.MOST_ITEMS):
         threads, numbers = batch.launch_shape(n)
         assert threads % 32 == 0
-        assert threads <= 512
-        # The solver itself, and a border that is not tiny, fit.
-        assert numbers - host.library().quick_numbers(threads) > 40 * 40
+        assert threads <= 384
+        assert host.library().quick_numbers(n) <= numbers <= cuda.MOST_SHARED // 8
+
+
+# Lanes of a warp, threads of a block, items.
+RACES = [(1, 5, 20), (4, 4, 20), (4, 8, 9)]
 
 
 @pytest.mark.slow
-def test_no_thread_reads_what_another_is_writing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("lanes", "threads", "n"), RACES)
+def test_no_thread_reads_what_another_is_writing(tmp_path: Path, lanes: int, threads: int, n: int) -> None:
     """The kernel with real threads under ThreadSanitizer, which stops at the first race."""
-    scores = ", ".join(str(x) for x in torch.linspace(-0.4, 0.7, 20).tolist())
-    tables = torch.from_numpy(batch._tables_on(torch.device("cpu"), mf.kappa, 20).numpy()).ravel().tolist()
+    scores = ", ".join(str(x) for x in torch.linspace(-0.4, 0.7, n).tolist())
+    tables = torch.from_numpy(batch._tables_on(torch.device("cpu"), mf.kappa, n).numpy()).ravel().tolist()
     main = f"""
     int main() {{
         static const double tables[] = {{{", ".join(map(repr, tables))}}};
         static const double scores[] = {{{scores}}};
-        const long long games[] = {{0, 20, reinterpret_cast<long long>(tables)}};
+        const long long games[] = {{0, {n}, reinterpret_cast<long long>(tables)}};
         const double reach[] = {{4.0}};
-        const double targets[20] = {{1.0, 0.0, 1.0}}, best[21] = {{}};
-        double adversary[20], predictor[20], bounds[2], losses[1], slopes[20];
+        const double targets[{n}] = {{1.0, 0.0, 1.0}}, best[{n + 1}] = {{}};
+        double adversary[{n}], predictor[{n}], bounds[2], losses[1], slopes[{n}];
         int report[2];
-        std::vector<double> workspace(workspace_numbers(20));
+        std::vector<double> workspace(workspace_numbers({n}));
         Batch batch = {{scores, targets, best, games, reach, adversary, predictor, bounds, losses, slopes,
-                        report, workspace.data(), static_cast<long long>(workspace.size()), 1, 150, 21, 4000,
-                        1e-4}};
-        for (int count : {{5, 32}}) solve_games(&batch, 1, count);
+                        report, workspace.data(), static_cast<long long>(workspace.size()), 1, 150, {n + 1},
+                        14000, 1e-4}};
+        solve_games(&batch, 1, {threads});
         return report[0];
     }}
     """
     program = tmp_path / "races"
-    host.build(host_source() + main, program, "-fsanitize=thread", "-g", "-O1")
+    options = (f"-DWARP_LANES={lanes}", "-fsanitize=thread", "-g", "-O1")
+    host.build(host_source() + main, program, *options)
     finished = subprocess.run([program], capture_output=True, text=True, check=False)
     assert finished.returncode == 0, finished.stderr
 
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-def test_the_device_finds_what_the_cpu_finds() -> None:
-    layout, scores = Layout(mf.kappa, (0, 40), (40, 9)), torch.linspace(-1, 1, 49, dtype=torch.float64)
+@pytest.mark.parametrize("n", [1, 8, 32, 33, 40, 129])
+def test_the_device_finds_what_the_cpu_finds(n: int) -> None:
+    layout, scores = Layout(mf.kappa, (0, n), (n, 9)), torch.linspace(-1, 1, n + 9, dtype=torch.float64)
     here, there = solve_games(layout, scores), solve_games(layout, scores.cuda())
     assert torch.allclose(here.bounds, there.bounds.cpu(), atol=1e-6)
     assert torch.equal(here.report[:, 0], there.report[:, 0].cpu())

@@ -29,7 +29,7 @@ BLOCKS_PER_PROCESSOR = 2
 """At most so many games are played at a time on each multiprocessor; each has a work space."""
 
 # Threads of a block and kilobytes of its shared memory, up to a number of items, as benchmarks/gpu.py found.
-SHAPES = ((64, 256, 48), (256, 512, 96), (MOST_ITEMS, 512, 160))
+SHAPES = ((64, 384, 110), (MOST_ITEMS, 384, 220))
 
 
 class _Batch(ctypes.Structure):
@@ -144,8 +144,8 @@ def _placed(device: torch.device, layout: Layout) -> _Placed:
 
 
 def workspace_numbers(n: int) -> int:
-    """Return how many numbers a block needs to remember in a game of `n` items; see `take_workspace`."""
-    return n * n + 4185 * n + 21485
+    """Return how many numbers a block needs to remember in a game of `n` items; see `take_memory`."""
+    return 4512 * n + 23600
 
 
 def launch_shape(n: int) -> tuple[int, int]:
@@ -154,7 +154,7 @@ def launch_shape(n: int) -> tuple[int, int]:
     Examples
     --------
     >>> launch_shape(32)
-    (256, 6144)
+    (384, 14080)
     """
     threads, kilobytes = next((t, k) for limit, t, k in SHAPES if n <= limit)
     return threads, 128 * kilobytes
@@ -186,7 +186,7 @@ def solve_games(
     max_iter : int
         Newton steps of the first of three attempts.
     threads : int, optional
-        Threads of a block, 512 at most.
+        Threads of a block: a multiple of 32 on a GPU, 384 at most; up to 12 on the CPU.
 
     Examples
     --------

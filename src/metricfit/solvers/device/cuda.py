@@ -26,8 +26,8 @@ __all__ = ["Kernel", "compile_kernel", "find_nvrtc", "kernel", "shared_limit"]
 
 MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 
-MOST_SHARED = 160 * 1024
-"""More is of no use: the largest border fits."""
+MOST_SHARED = 220 * 1024
+"""More is not asked for."""
 
 
 class Kernel:
@@ -84,7 +84,7 @@ def compile_kernel(architecture: str) -> bytes:
 
     def compiled() -> bytes:
         logging.getLogger("metricfit").warning(
-            "compiling the solver for the GPU, some ten seconds; this happens once per installation"
+            "compiling the solver for the GPU, less than a minute; this happens once per installation"
         )
         nvrtc = find_nvrtc()
         if nvrtc is not None:

@@ -15,7 +15,9 @@ __all__ = ["cuda_source", "host_source", "kept"]
 PARTS = (
     "block.cuh",
     "state.cuh",
-    "elimination.cuh",
+    "items.cuh",
+    "chain.cuh",
+    "border.cuh",
     "newton.cuh",
     "stepping.cuh",
     "pricing.cuh",

@@ -71,12 +71,11 @@ INLINE void open_column(Solver& s, Columns& columns, int size, double mass, doub
 DEVICE void item_costs(Solver& s, int size) {
     const int n = s.n, f = s.predictor.used;
     const double* alpha = s.alpha_t + size * (n + 1);
-    if (thread() == 0) {
-        double running = 0.0;
-        for (int i = n - 1; i >= 0; --i) {
-            running += s.chain_mass[i + 1] * alpha[i + 1];
-            s.share[i] = running;
-        }
+    if (warp() == 0) {
+        const double* mass = s.chain_mass;
+        double* share = s.share;
+        run_along(n, true, [=](int i) { return mass[i + 1] * alpha[i + 1]; },
+                  [=](int i, double sum) { share[i] = sum; });
     }
     barrier();
     EACH(i, n) {
@@ -181,20 +180,22 @@ DEVICE void restore(Solver& s, double mu) {
     Columns &adversary = s.adversary, &predictor = s.predictor;
     const int n = s.n, q = at.q, f = at.f;
     double lift = -HUGE_VALUE;
-    EACH(b, q + 2) {
+    WARP_EACH(b, q + 2) {
         const int slot = b < q ? b : CAPACITY + b - q;
-        double slack = s.residual_border[at.masses + b] + adversary.dual_mass[slot];
-        for (int i = 0; b < q && i < n; ++i) {
+        double short_of = 0.0;
+        for (int i = lane(); b < q && i < n; i += LANES) {
             const double excess = s.residual_item[b * n + i];
             if (excess > 0.0) {
                 adversary.dual_inside[b * n + i] += excess;
             } else {
                 adversary.dual_outside[b * n + i] -= excess;
-                slack += excess;
+                short_of += excess;
             }
         }
+        const double slack = s.residual_border[at.masses + b] + adversary.dual_mass[slot] + warp_sum(short_of);
         lift = larger(lift, 0.5 * floor_of(adversary.dual_mass[slot], adversary.mass[slot], mu) - slack);
-        adversary.dual_mass[slot] = slack;
+        meet();
+        if (lane() == 0) adversary.dual_mass[slot] = slack;
     }
     lift = block_maximum(s.slots, lift);
     if (thread() == 0) s.level += lift;
@@ -207,19 +208,21 @@ DEVICE void restore(Solver& s, double mu) {
         lift = larger(lift, 0.5 * floor_of(s.chain_slack[j], s.chain_mass[j], mu) - slack);
         s.chain_slack[j] = slack;
     }
-    EACH(a, f) {
-        double slack = predictor.dual_mass[a] - s.residual_border[a];
-        for (int i = 0; i < n; ++i) {
+    WARP_EACH(a, f) {
+        double excess_sum = 0.0;
+        LANE_EACH(i, n) {
             const double excess = s.residual_predictor[a * n + i];
             if (excess > 0.0) {
                 predictor.dual_outside[a * n + i] += excess;
-                slack -= excess;
+                excess_sum += excess;
             } else {
                 predictor.dual_inside[a * n + i] -= excess;
             }
         }
+        const double slack = predictor.dual_mass[a] - s.residual_border[a] - warp_sum(excess_sum);
         lift = larger(lift, 0.5 * floor_of(predictor.dual_mass[a], predictor.mass[a], mu) - slack);
-        predictor.dual_mass[a] = slack;
+        meet();
+        if (lane() == 0) predictor.dual_mass[a] = slack;
     }
     lift = block_maximum(s.slots, lift);
     if (thread() == 0) s.value += lift;

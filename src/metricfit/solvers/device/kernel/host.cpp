@@ -1,30 +1,37 @@
 // The program for the CPU: blocks one after the other, each with as many threads as it is asked for.
 
 extern "C" long long workspace_numbers(int n) {
-    Arena arena = {nullptr, 0};
+    Arena near = {nullptr, 0}, far = {nullptr, 0};
     Solver s;
-    take_workspace(arena, s, n);
-    return arena.used;
+    take_memory(near, far, s, n);
+    return far.used;
 }
 
-extern "C" int quick_numbers(int count) { return near_fixed(count); }
+// Near memory that a block needs at least.
+extern "C" int quick_numbers(int n) {
+    Arena near = {nullptr, SOLVER_SIZE}, far = {nullptr, 0};
+    Solver s;
+    take_memory(near, far, s, n);
+    return static_cast<int>(near.used) + larger(scratch_needed(n, CAPACITY, CAPACITY),
+                                                  (CAPACITY + PANEL) * LARGEST_BORDER + PANEL_SIZE);
+}
 
 extern "C" void solve_games(const Batch* batch, int blocks, int count) {
-    std::vector<double> quick(batch->quick_size);
+    std::vector<Pair> near(batch->quick_size / 2);
     for (int block = 0; block < blocks; ++block) {
+        std::barrier<> meeting(count);
+        std::vector<Warp> warps(count / LANES);
+        const auto play = [&](int index) {
+            seat = Seat{index, count, count == 1 ? nullptr : &meeting, &warps[index / LANES]};
+            quick = &near[0].first;
+            solve_batch(*batch, block, blocks);
+        };
         if (count == 1) {
-            seat = Seat();
-            solve_batch(*batch, quick.data(), block, blocks);
+            play(0);
             continue;
         }
-        std::barrier<> meeting(count);
         std::vector<std::thread> workers;
-        for (int index = 0; index < count; ++index) {
-            workers.emplace_back([&, index] {
-                seat = Seat{index, count, &meeting};
-                solve_batch(*batch, quick.data(), block, blocks);
-            });
-        }
+        for (int index = 0; index < count; ++index) workers.emplace_back(play, index);
         for (std::thread& worker : workers) worker.join();
     }
 }

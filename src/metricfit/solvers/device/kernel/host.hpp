@@ -1,6 +1,7 @@
-// What block.cuh expects of CUDA, for a C++ compiler: a block is one thread, or several with a barrier.
+// What block.cuh expects of CUDA, for a C++ compiler: a block is one thread, or several with barriers.
 
 #include <barrier>
+#include <bit>
 #include <cmath>
 #include <memory>
 #include <thread>
@@ -10,9 +11,21 @@
 #define INLINE static inline
 #define INLINE_MEMBER
 
+// Lanes of a warp; more than one needs as many threads.
+#ifndef WARP_LANES
+#define WARP_LANES 1
+#endif
+constexpr int LANES = WARP_LANES;
+
+struct Warp {
+    std::barrier<> meeting{LANES};
+    double told[LANES];
+};
+
 struct Seat {
     int index = 0, count = 1;
     std::barrier<>* meeting = nullptr;
+    Warp* warp = nullptr;
 };
 
 static thread_local Seat seat;
@@ -22,3 +35,20 @@ static inline int threads() { return seat.count; }
 static inline void barrier() {
     if (seat.meeting) seat.meeting->arrive_and_wait();
 }
+static inline void meet() {
+    if (LANES > 1) seat.warp->meeting.arrive_and_wait();
+}
+static inline double from_lane(double value, int lane) {
+    if (LANES == 1) return value;
+    seat.warp->told[seat.index % LANES] = value;
+    meet();
+    value = seat.warp->told[lane];
+    meet();
+    return value;
+}
+static inline double reciprocal(double x) { return 1.0 / x; }
+static inline unsigned upper_half(double x) { return static_cast<unsigned>(std::bit_cast<unsigned long long>(x) >> 32); }
+static inline double far_read(const double* place) { return *place; }
+
+// The near memory of the block that this thread is of.
+static thread_local double* quick = nullptr;

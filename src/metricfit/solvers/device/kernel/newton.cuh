@@ -1,55 +1,80 @@
-// The right-hand sides of the Newton system, and its solution with the factors of elimination.cuh.
+// The right-hand sides of the Newton system, and its solution with the factors of items, chain and border.
 
-// Sums along the items and the chain that the residuals need, each by one thread.
+// Running sums of n numbers from a stride apart, first to last or last to first; one warp's work.
+template <class Source, class Target>
+INLINE double run_along(int n, bool reversed, Source source, Target target) {
+    double before = 0.0;
+#pragma unroll 1
+    for (int first = 0; first < n; first += LANES) {
+        const int at = first + lane(), i = reversed ? n - 1 - at : at;
+        const double sum = before + warp_running_sum(at < n ? source(i) : 0.0);
+        if (at < n) target(i, sum);
+        before = from_lane(sum, LANES - 1);
+    }
+    return before;
+}
+
+// The sum of n numbers; one warp's work.
+template <class Source>
+INLINE double sum_along(int n, Source source) {
+    double total = 0.0;
+#pragma unroll 4
+    for (int i = lane(); i < n; i += LANES) total += source(i);
+    return warp_sum(total);
+}
+
+// Sums along the items and the chain that the residuals need, each by one warp.
 DEVICE void evaluate_sums(Solver& s, const Border& at) {
-    const int n = s.n, q = at.q, f = at.f, width = padded(q);
+    const int n = s.n, q = at.q, f = at.f;
     const Columns &adversary = s.adversary, &predictor = s.predictor;
     const int tasks = 3 * q + (q + 2) + f;
-    EACH(task, tasks + 1) {
+    WARP_EACH(task, tasks + 1) {
         if (task < q) {  // what the chain makes each item cost
-            double running = 0.0;
-            for (int i = n - 1; i >= 0; --i) {
-                running += s.chain_mass[i + 1] * s.chain_alpha[(i + 1) * width + task];
-                s.own[task * n + i] = running;
-            }
+            const double* alpha = s.alpha_t + adversary.size[task] * (n + 1) + 1;
+            const double* mass = s.chain_mass + 1;
+            double* own = s.own + task * n;
+            run_along(n, true, [=](int i) { return mass[i] * alpha[i]; }, [=](int i, double sum) { own[i] = sum; });
         } else if (task < 2 * q) {  // how many of the first j items each column holds
             const int b = task - q;
-            double running = 0.0;
-            s.running[b * (n + 1)] = 0.0;
-            for (int j = 1; j <= n; ++j) {
-                running += adversary.inside[b * n + j - 1];
-                s.running[b * (n + 1) + j] = running;
-            }
+            const double* inside = adversary.inside + b * n;
+            double* running = s.running + b * (n + 1);
+            if (lane() == 0) running[0] = 0.0;
+            run_along(n, false, [=](int i) { return inside[i]; }, [=](int i, double sum) { running[i + 1] = sum; });
         } else if (task < 3 * q) {
             const int b = task - 2 * q;
-            double total = 0.0;
-            for (int i = 0; i < n; ++i) total += adversary.dual_outside[b * n + i];
-            s.sum_outside[b] = total;
+            const double* outside = adversary.dual_outside + b * n;
+            const double total = sum_along(n, [=](int i) { return outside[i]; });
+            if (lane() == 0) s.sum_outside[b] = total;
         } else if (task < 4 * q + 2) {
             const int b = task - 3 * q;
             const double* beta = s.beta_t + (b < q ? adversary.size[b] : b == q ? 0 : n) * (n + 1);
-            double total = 0.0;
-            for (int j = 0; j <= n; ++j) total += s.chain_mass[j] * beta[j];
+            const double* mass = s.chain_mass;
+            double total = sum_along(n + 1, [=](int j) { return mass[j] * beta[j]; });
             for (int a = 0; a < f; ++a) total += predictor.mass[a] * beta[predictor.size[a]];
-            s.sum_beta[b] = total;
+            if (lane() == 0) s.sum_beta[b] = total;
         } else if (task < tasks) {
             const int a = task - 4 * q - 2;
-            double outside = 0.0, inside = 0.0;
-            for (int i = 0; i < n; ++i) {
-                outside += predictor.dual_outside[a * n + i];
-                inside += predictor.inside[a * n + i];
+            const double *outside = predictor.dual_outside + a * n, *inside = predictor.inside + a * n;
+            double total = 0.0, held = 0.0;
+            LANE_EACH(i, n) {
+                total += outside[i];
+                held += inside[i];
             }
-            s.sum_outside[q + a] = outside;
-            s.sum_inside[a] = inside;
+            const Pair sums = reduce_warp(Pair{total, held}, Add());
+            if (lane() == 0) {
+                s.sum_outside[q + a] = sums.first;
+                s.sum_inside[a] = sums.second;
+            }
         } else {
-            double scores = 0.0, masses = 0.0;
-            for (int i = 0; i < n; ++i) scores += s.score[i];
-            for (int j = 0; j <= n; ++j) masses += s.chain_mass[j];
-            s.sum_beta[q + 2] = scores;
-            s.sum_beta[q + 3] = masses;
+            const double *score = s.score, *mass = s.chain_mass;
+            const double scores = sum_along(n, [=](int i) { return score[i]; });
+            const double masses = sum_along(n + 1, [=](int j) { return mass[j]; });
+            if (lane() == 0) {
+                s.sum_beta[q + 2] = scores;
+                s.sum_beta[q + 3] = masses;
+            }
         }
     }
-    barrier();
 }
 
 // The residual of one equation of the border.
@@ -90,41 +115,48 @@ INLINE double border_residual(const Solver& s, const Border& at, int x) {
     return total;
 }
 
+// The tables between the columns in play.
+DEVICE void evaluate_tables(Solver& s, const Border& at) {
+    const int q = at.q, f = at.f, sets = s.n + 1, pitch = s.pitch;
+    WARP_EACH(b, pitch) {
+        const double* alpha = s.alpha_t + s.adversary.size[smaller(b, q - 1)] * sets;
+        LANE_EACH(j, sets) s.chain_alpha[j * pitch + b] = b < q ? alpha[j] : 0.0;
+    }
+    EACH(x, f * CROSS_PITCH) {
+        const int a = x / CROSS_PITCH, b = x % CROSS_PITCH;
+        s.cross[x] = b < q ? s.alpha[s.predictor.size[a] * sets + s.adversary.size[b]] : 0.0;
+    }
+}
+
 // The tables between the columns in play, and the residuals of every linear equation.
 DEVICE void evaluate(Solver& s) {
+    place_chain(s);
     const Border at = border_of(s);
-    const int n = s.n, q = at.q, f = at.f, sets = n + 1, width = padded(q);
+    const int n = s.n, q = at.q, f = at.f, sets = n + 1, pitch = s.pitch;
     const Columns &adversary = s.adversary, &predictor = s.predictor;
-    EACH(x, sets * width) {
-        const int j = x / width, b = x % width;
-        s.chain_alpha[x] = b < q ? s.alpha[j * sets + adversary.size[b]] : 0.0;
-    }
-    EACH(x, f * q) {
-        const int a = x / q, b = x % q;
-        const double alpha = s.alpha[predictor.size[a] * sets + adversary.size[b]];
-        s.cross[x] = alpha;
-        s.cross_t[b * f + a] = alpha;
-    }
-    barrier();
+    evaluate_tables(s, at);
     evaluate_sums(s, at);
+    barrier();
     EACH(x, q * n) {
         const int b = x / n, i = x % n;
         double value = s.own[x] - s.score[i] + adversary.price[b];
-        for (int a = 0; a < f; ++a) value += s.cross[a * q + b] * predictor.inside[a * n + i];
+#pragma unroll 4
+        for (int a = 0; a < f; ++a) value += s.cross[a * CROSS_PITCH + b] * predictor.inside[a * n + i];
         s.residual_item[x] = value - adversary.dual_inside[x] + adversary.dual_outside[x];
     }
     EACH(x, f * n) {
         const int a = x / n, i = x % n;
         double value = -predictor.price[a];
-        for (int b = 0; b < q; ++b) value += s.cross[a * q + b] * adversary.inside[b * n + i];
+#pragma unroll 4
+        for (int b = 0; b < q; ++b) value += s.cross[a * CROSS_PITCH + b] * adversary.inside[b * n + i];
         s.residual_predictor[x] = value + predictor.dual_inside[x] - predictor.dual_outside[x];
     }
     EACH(j, sets) {
-        const double* beta = s.beta + j * sets;
-        double value = beta[0] * adversary.mass[CAPACITY] + beta[n] * adversary.mass[CAPACITY + 1];
+        double value = s.beta_t[j] * adversary.mass[CAPACITY] + s.beta_t[n * sets + j] * adversary.mass[CAPACITY + 1];
+#pragma unroll 4
         for (int b = 0; b < q; ++b) {
-            value += beta[adversary.size[b]] * adversary.mass[b];
-            value += s.chain_alpha[j * width + b] * s.running[b * sets + j];
+            value += s.beta_t[adversary.size[b] * sets + j] * adversary.mass[b];
+            value += s.chain_alpha[j * pitch + b] * s.running[b * sets + j];
         }
         s.residual_chain[j] = value - s.value + s.chain_slack[j];
     }
@@ -132,59 +164,51 @@ DEVICE void evaluate(Solver& s) {
     barrier();
 }
 
-// The backward pass: the chain's step, and with its running sum what the items have to answer.
-template <int WIDTH>
-DEVICE void filter_backward(Solver& s) {
-    const int n = s.n, q = s.adversary.used;
-    const double* __restrict__ chain_alpha = s.chain_alpha;
-    const double* __restrict__ kalman_gain = s.kalman_gain;
-    double* __restrict__ step = s.step_chain;
-    double* __restrict__ running = s.running;
-    double sum[WIDTH];
-#pragma unroll
-    for (int b = 0; b < WIDTH; ++b) sum[b] = 0.0;
-    for (int j = n; j >= 0; --j) {
-        // The filter's transpose: gains observe, and what is observed enters by alpha.
-        const double value = observe<WIDTH>(kalman_gain + j * WIDTH, chain_alpha + j * WIDTH, step[j], sum);
-        step[j] = value;
-        if (j > 0) {
-#pragma unroll
-            for (int b = 0; b < WIDTH; ++b) {
-                if (b < q) running[b * (n + 1) + j - 1] = sum[b];
-            }
-        }
+// One item's part of the border's right-hand side, of an equation x < levels.
+INLINE double item_target(const Solver& s, const Border& at, int x, int i) {
+    const int n = s.n;
+    if (x < at.f) {
+        const int y = x * n + i;
+        const double scaled = s.rhs_predictor[y] * s.predictor_inverse[y];
+        return s.predictor_out[y] * (scaled - s.along[y]) - s.goal_predictor.outside[y] / s.predictor.outside[y];
     }
+    if (x < at.masses) return -s.own[(x - at.prices) * n + i];
+    if (x < at.prices_p) {
+        const int y = (x - at.masses) * n + i;
+        return s.goal.outside[y] / s.adversary.outside[y] + s.curvature_out[y] * s.own[y];
+    }
+    const int y = (x - at.prices_p) * n + i;
+    return s.along[y] - s.rhs_predictor[y] * s.predictor_inverse[y];
 }
 
-// The right-hand side of one equation of the border, but for the chain's share.
+// The right-hand side of one equation of the border, but for the chain's share; one warp's work.
 INLINE double border_target(const Solver& s, const Border& at, int x) {
-    const int n = s.n, q = at.q, f = at.f;
-    const Columns &adversary = s.adversary, &predictor = s.predictor;
-    double total = -s.residual_border[x];
-    if (x < f) {
-        for (int i = x * n; i < (x + 1) * n; ++i) {
-            const double scaled = s.rhs_predictor[i] * s.predictor_inverse[i];
-            total += s.predictor_out[i] * (scaled - s.along[i]) - s.goal_predictor.outside[i] / predictor.outside[i];
-        }
-        return total - s.goal_predictor.mass[x] / predictor.mass[x];
+    const int q = at.q, b = x - at.masses;
+    double total = 0.0;
+    if (x < at.levels && !(b >= q && x < at.prices_p)) {
+        LANE_EACH(i, s.n) total += item_target(s, at, x, i);
+        total = warp_sum(total);
     }
-    if (x < at.masses) {
-        const int b = x - at.prices;
-        for (int i = b * n; i < (b + 1) * n; ++i) total -= s.own[i];
-    } else if (x < at.prices_p) {
-        const int b = x - at.masses;
-        if (b >= q) return total + s.goal.mass[CAPACITY + b - q] / adversary.mass[CAPACITY + b - q];
-        for (int i = b * n; i < (b + 1) * n; ++i) {
-            total += s.goal.outside[i] / adversary.outside[i] + s.curvature_out[i] * s.own[i];
-        }
-        total += s.goal.mass[b] / adversary.mass[b];
-    } else if (x < at.levels) {
-        const int a = x - at.prices_p;
-        for (int i = a * n; i < (a + 1) * n; ++i) {
-            total += s.along[i] - s.rhs_predictor[i] * s.predictor_inverse[i];
-        }
+    if (x < at.f) total -= s.goal_predictor.mass[x] / s.predictor.mass[x];
+    if (b >= 0 && x < at.prices_p) {
+        const int slot = b < q ? b : CAPACITY + b - q;
+        total += s.goal.mass[slot] / s.adversary.mass[slot];
     }
-    return total;
+    return total - s.residual_border[x];
+}
+
+// N^-1 times a vector of every item, (adversary, n); a thread has an item and a column, so that N^-1 is read in order.
+INLINE void times_inverse(const Solver& s, const double* vector, double* result) {
+    const int n = s.n, q = s.adversary.used;
+    EACH(x, q * n) {
+        const int i = x / q, b = x % q;
+        const double* column = s.inverse + static_cast<long long>(i) * q * q + b;
+        double value = 0.0;
+#pragma unroll 8
+        for (int b2 = 0; b2 < q; ++b2) value += far_read(column + b2 * q) * vector[b2 * n + i];
+        result[b * n + i] = value;
+    }
+    barrier();
 }
 
 // What the items alone would do for these targets: own = N^-1 rhs, along = E^-1 A own.
@@ -192,31 +216,30 @@ DEVICE void answer_alone(Solver& s) {
     const int n = s.n, q = s.adversary.used, f = s.predictor.used;
     const Columns &adversary = s.adversary, &predictor = s.predictor;
     EACH(x, f * n) {
-        s.rhs_predictor[x] = s.goal_predictor.outside[x] / predictor.outside[x] -
+        const double value = s.goal_predictor.outside[x] / predictor.outside[x] -
                              s.goal_predictor.inside[x] / predictor.inside[x] - s.residual_predictor[x];
+        s.rhs_predictor[x] = value;
+        s.along[x] = value * s.predictor_inverse[x];
     }
     EACH(j, n + 1) s.rhs_chain[j] = s.residual_chain[j] + s.goal_chain[j] / s.chain_mass[j];
     barrier();
     EACH(x, q * n) {
         const int b = x / n, i = x % n;
         double value = s.goal.inside[x] / adversary.inside[x] - s.goal.outside[x] / adversary.outside[x];
-        for (int a = 0; a < f; ++a) {
-            value += s.cross[a * q + b] * s.predictor_inverse[a * n + i] * s.rhs_predictor[a * n + i];
-        }
-        s.rhs_item[x] = value - s.residual_item[x];
+#pragma unroll 4
+        for (int a = 0; a < f; ++a) value += s.cross[a * CROSS_PITCH + b] * s.along[a * n + i];
+        value -= s.residual_item[x];
+        s.rhs_item[x] = value;
+        if (f == 0) s.own[x] = value / s.curvature[x];
     }
     barrier();
-    EACH(x, q * n) {
-        const int i = x / q, b = x % q;
-        double value = 0.0;
-        for (int b2 = 0; b2 < q; ++b2) value += s.inverse[(i * q + b2) * q + b] * s.rhs_item[b2 * n + i];
-        s.own[b * n + i] = value;
-    }
-    barrier();
+    if (f == 0) return;
+    times_inverse(s, s.rhs_item, s.own);
     EACH(x, f * n) {
         const int a = x / n, i = x % n;
         double value = 0.0;
-        for (int b = 0; b < q; ++b) value += s.cross[a * q + b] * s.own[b * n + i];
+#pragma unroll 4
+        for (int b = 0; b < q; ++b) value += s.cross[a * CROSS_PITCH + b] * s.own[b * n + i];
         s.along[x] = value * s.predictor_inverse[x];
     }
     barrier();
@@ -229,59 +252,98 @@ DEVICE void answer_together(Solver& s) {
     const double* step = s.step;
     EACH(x, f * n) {
         const int a = x / n;
-        s.along[x] = s.predictor_out[x] * step[a] - step[at.prices_p + a];
+        const double value = s.predictor_out[x] * step[a] - step[at.prices_p + a];
+        s.along[x] = value * s.predictor_inverse[x];
+        s.goal_predictor.step[x] = value - s.rhs_predictor[x];
     }
     barrier();
     EACH(x, q * n) {
         const int b = x / n, i = x % n;
         double value = s.rhs_item[x] - s.running[b * (n + 1) + i];
         value += s.curvature_out[x] * step[at.masses + b] - step[at.prices + b];
-        for (int a = 0; a < f; ++a) {
-            value -= s.cross[a * q + b] * s.along[a * n + i] * s.predictor_inverse[a * n + i];
-        }
+#pragma unroll 4
+        for (int a = 0; a < f; ++a) value -= s.cross[a * CROSS_PITCH + b] * s.along[a * n + i];
         s.own[x] = value;
+        if (f == 0) s.goal.step[x] = value / s.curvature[x];
     }
     barrier();
-    EACH(x, q * n) {
-        const int i = x / q, b = x % q;
-        double value = 0.0;
-        for (int b2 = 0; b2 < q; ++b2) value += s.inverse[(i * q + b2) * q + b] * s.own[b2 * n + i];
-        s.goal.step[b * n + i] = value;
-    }
-    barrier();
+    if (f == 0) return;
+    times_inverse(s, s.own, s.goal.step);
     EACH(x, f * n) {
         const int a = x / n, i = x % n;
-        double value = s.along[x] - s.rhs_predictor[x];
-        for (int b = 0; b < q; ++b) value += s.cross[a * q + b] * s.goal.step[b * n + i];
+        double value = s.goal_predictor.step[x];
+#pragma unroll 4
+        for (int b = 0; b < q; ++b) value += s.cross[a * CROSS_PITCH + b] * s.goal.step[b * n + i];
         s.goal_predictor.step[x] = value * s.predictor_inverse[x];
     }
     barrier();
 }
 
-// Solve for the step that removes the residuals and meets the complementarity targets, with what the items would do
-// alone and with the chain's right-hand side filtered, unless that is still to do.
-DEVICE void direction(Solver& s, bool filtered) {
-    const Border at = border_of(s);
-    const int n = s.n, m = at.m, width = padded(at.q);
-    EACH(x, m) s.step[x] = border_target(s, at, x);
-    if (!filtered && thread() == threads() - 1) {  // the others have the border to do meanwhile
-        BY_WIDTH(width, filter_forward, s);
+// Filter the chain's right-hand side: the items' answers so far first, then L^-1 and the inverse variances. The first
+// warp has that to do, the others the border meanwhile.
+INLINE void reduce_targets(Solver& s, const Border& at) {
+    const int n = s.n, q = at.q, pitch = s.pitch;
+    const double* precision = quick + s.precision;
+    double* step_chain = quick + s.step_chain;
+    WARP_EACH(b, q) {
+        const double* own = s.own + b * n;
+        double* running = s.running + b * (n + 1);
+        if (lane() == 0) running[0] = 0.0;
+        run_along(n, false, [=](int i) { return own[i]; }, [=](int i, double sum) { running[i + 1] = sum; });
     }
     barrier();
-    EACH(x, m) {
-        double total = 0.0;
-        for (int j = 0; j <= n; ++j) total += s.innovation[static_cast<long long>(j) * m + x] * s.step_chain[j];
-        s.step[x] -= total;
-    }
-    barrier();
-    lu_solve(s);
     EACH(j, n + 1) {
-        double total = 0.0;
-        for (int x = 0; x < m; ++x) total += s.innovation[static_cast<long long>(j) * m + x] * s.step[x];
-        s.step_chain[j] += total * s.precision[j];
+        double value = s.rhs_chain[j];
+#pragma unroll 4
+        for (int b = 0; b < q; ++b) value += s.chain_alpha[j * pitch + b] * s.running[b * (n + 1) + j];
+        step_chain[j] = value;
     }
     barrier();
-    if (thread() == 0) BY_WIDTH(width, filter_backward, s);
+    const int helpers = warps() - 1;
+    if (warp() == 0) {
+        solve_chain(s, false);
+        LANE_EACH(j, n + 1) step_chain[j] *= precision[j];
+    }
+    if (warp() > 0 || helpers == 0) {
+        for (int x = helpers ? warp() - 1 : 0; x < at.m; x += larger(helpers, 1)) {
+            const double target = border_target(s, at, x);
+            if (lane() == 0) s.step[x] = target;
+        }
+    }
+    barrier();
+}
+
+// Solve for the step that removes the residuals and meets the complementarity targets, with what the items would do
+// alone.
+DEVICE void direction(Solver& s) {
+    const Border at = border_of(s);
+    const int n = s.n, q = at.q, m = at.m, pitch = s.pitch;
+    const double* precision = quick + s.precision;
+    double* step_chain = quick + s.step_chain;
+    reduce_targets(s, at);
+    WARP_EACH(x, m) {
+        const double *innovation = s.innovation + x, *step = step_chain;
+        const double total = sum_along(n + 1, [=](int j) { return innovation[static_cast<long long>(j) * m] * step[j]; });
+        if (lane() == 0) s.step[x] -= total;
+    }
+    barrier();
+    if (warp() == 0) solve_border(s);
+    barrier();
+    WARP_EACH(j, n + 1) {
+        const double *innovation = s.innovation + static_cast<long long>(j) * m, *step = s.step;
+        const double total = sum_along(m, [=](int x) { return innovation[x] * step[x]; });
+        if (lane() == 0) step_chain[j] += total * precision[j];
+    }
+    barrier();
+    if (warp() == 0) solve_chain(s, true);
+    barrier();
+    // What the chain's step means for the items before each set.
+    WARP_EACH(b, q) {
+        const double *alpha = s.chain_alpha + pitch + b, *step = step_chain + 1;
+        double* running = s.running + b * (n + 1);
+        run_along(n, true, [=](int j) { return alpha[j * pitch] * step[j]; },
+                  [=](int j, double sum) { running[j] = sum; });
+    }
     barrier();
     answer_together(s);
 }

@@ -1,16 +1,20 @@
-// Exact best responses of both players, for every size; each size is one thread's work.
+// Exact best responses of both players, for every size; each size is one warp's work.
 
-// Least total of `size` of the n numbers v[0], v[stride], ... Starts from the number that is the answer when they
-// are sorted, as they nearly are, and narrows down around means. Whatever the pivot on return, the result is not
-// above the true total, by l * t - sum (t - v)_+ <= least total for every t, so bounds stay bounds.
-DEVICE double smallest_sum(const double* v, int stride, int n, int size) {
-    double low = -HUGE_VALUE, high = HUGE_VALUE, pivot = v[static_cast<long long>(size - 1) * stride];
+// Least total of `size` of the n numbers in a warp's memory. Starts from the number that is the answer when they are
+// sorted, as they nearly are, goes on by as many places as that one was off, and narrows down around means where that
+// leads nowhere. Whatever the pivot on return, the result is not above the true total, by
+// l * t - sum (t - v)_+ <= least total for every t, so bounds stay bounds.
+DEVICE double smallest_sum(int scratch, int n, int size) {
+    const double* v = quick + scratch;
+    double low = -HUGE_VALUE, high = HUGE_VALUE, pivot = v[size - 1];
+    int place = size - 1;
     bool last = false;
     for (int pass = 0;; ++pass) {
         int less = 0, equal = 0, under = 0, over = 0;
         double sum = 0.0, sum_under = 0.0, sum_over = 0.0;
-        for (int i = 0; i < n; ++i) {
-            const double x = v[static_cast<long long>(i) * stride];
+#pragma unroll 4
+        for (int i = lane(); i < n; i += LANES) {
+            const double x = v[i];
             if (x < pivot) {
                 ++less;
                 sum += x;
@@ -25,15 +29,18 @@ DEVICE double smallest_sum(const double* v, int stride, int n, int size) {
                 sum_over += x;
             }
         }
-        const double total = sum + (size - less) * pivot;
-        if ((less <= size && size <= less + equal) || last || pass == 60) return total;
-        double next;
-        if (less > size) {
-            high = pivot;
-            next = sum_under / larger(under, 1);
-        } else {
-            low = pivot;
-            next = sum_over / larger(over, 1);
+        less = warp_count(less);
+        equal = warp_count(equal);
+        if ((less <= size && size <= less + equal) || last || pass == 60) {
+            return warp_sum(sum) + (size - less) * pivot;
+        }
+        if (less > size) high = pivot;
+        else low = pivot;
+        place -= less > size ? less - size + 1 : less + equal - size;
+        double next = place >= 0 && place < n && pass < 8 ? v[place] : high;
+        if (!(next > low && next < high)) {
+            const bool above = less < size;
+            next = warp_sum(above ? sum_over : sum_under) / larger(warp_count(above ? over : under), 1);
         }
         // Equal numbers, whose mean is off by rounding, are all that is left in between.
         last = !(next > low && next < high);
@@ -41,99 +48,132 @@ DEVICE double smallest_sum(const double* v, int stride, int n, int size) {
     }
 }
 
-// value[l]: payoff if the adversary answers the predictor with its best set of size l. Only every stride-th size
-// and those in play are looked at; the others are set to a huge value.
-DEVICE void price_adversary(Solver& s, int stride) {
+// Payoff if the adversary answers the predictor with its best set of size l.
+DEVICE double best_of_adversary(Solver& s, int l, int scratch) {
+    double* cost = quick + scratch;
     const int n = s.n, sets = n + 1, f = s.predictor.used;
     const Columns& predictor = s.predictor;
-    EACH(l, sets) {
-        if (l % stride != 0 && !s.adversary.member[l]) {
-            s.value_l[l] = HUGE_VALUE;
-            continue;
-        }
-        double running = 0.0, total = s.chain_mass[0] * s.beta[l], scores = 0.0;
-        for (int a = 0; a < f; ++a) total += predictor.mass[a] * s.beta[predictor.size[a] * sets + l];
-        for (int i = n - 1; i >= 0; --i) {
-            const double mass = s.chain_mass[i + 1];
-            running += mass * s.alpha[(i + 1) * sets + l];
-            total += mass * s.beta[(i + 1) * sets + l];
-            double cost = running - s.score[i];
-            for (int a = 0; a < f; ++a) {
-                cost += s.alpha[predictor.size[a] * sets + l] * predictor.inside[a * n + i];
+    const double *alpha = s.alpha_t + l * sets, *beta = s.beta_t + l * sets;
+    const double *mass = s.chain_mass, *score = s.score;
+    double total = sum_along(sets, [=](int j) { return mass[j] * beta[j]; });
+    for (int a = 0; a < f; ++a) total += predictor.mass[a] * beta[predictor.size[a]];
+    if (l == 0) return total;
+    double* factor = s.vectors[warp()];
+    LANE_EACH(a, f) factor[a] = alpha[predictor.size[a]];
+    meet();
+    const double* inside = predictor.inside;
+    run_along(n, true, [=](int i) { return mass[i + 1] * alpha[i + 1]; }, [=](int i, double sum) {
+        double value = sum - score[i];
+#pragma unroll 4
+        for (int a = 0; a < f; ++a) value += factor[a] * inside[a * n + i];
+        cost[i] = value;
+    });
+    meet();
+    if (l == n) return total - sum_along(n, [=](int i) { return score[i]; });
+    return total + smallest_sum(scratch, n, l);
+}
+
+// Payoff if the predictor answers this adversary with its best set of size k, but for the scores.
+DEVICE double best_of_predictor(Solver& s, const Columns& adversary, int k, int scratch) {
+    double* loss = quick + scratch;
+    const int n = s.n, sets = n + 1, q = adversary.used;
+    const double *alpha = s.alpha + k * sets, *beta = s.beta + k * sets;
+    double* factor = s.vectors[warp()];
+    LANE_EACH(b, q) factor[b] = alpha[adversary.size[b]];
+    double total = beta[0] * adversary.mass[CAPACITY] + beta[n] * adversary.mass[CAPACITY + 1];
+    total += sum_along(q, [&](int b) { return beta[adversary.size[b]] * adversary.mass[b]; });
+    meet();
+    double all = 0.0;
+    for (int first = lane(); first < n; first += 4 * LANES) {
+        double part[4] = {0.0, 0.0, 0.0, 0.0};
+#pragma unroll 4
+        for (int b = 0; b < q; ++b) {
+#pragma unroll
+            for (int r = 0; r < 4; ++r) {
+                const int i = first + r * LANES;
+                if (i < n) part[r] -= factor[b] * adversary.inside[b * n + i];
             }
-            s.grid[static_cast<long long>(i) * sets + l] = cost;
-            scores += s.score[i];
         }
-        if (l == n) total -= scores;
-        else if (l > 0) total += smallest_sum(s.grid + l, sets, n, l);
-        s.value_l[l] = total;
+#pragma unroll
+        for (int r = 0; r < 4; ++r) {
+            const int i = first + r * LANES;
+            if (i < n) loss[i] = part[r];
+            all += part[r];
+        }
+    }
+    meet();
+    if (k == 0) return total;
+    if (k == n) return total - warp_sum(all);
+    return total - smallest_sum(scratch, n, k);
+}
+
+// Price every stride-th size and those in play, each by a warp that has memory of its own; the others are skipped.
+template <class Price>
+INLINE void price_sizes(Solver& s, int stride, const int* member, double* value, double skipped, Price price) {
+    const int sets = s.n + 1, size = scratch_needed(s.n, 0, 0), workers = working_warps(s, size);
+    const int scratch = s.scratch + warp() * size;
+    if (warp() < workers) {
+        const int coarse = (sets + stride - 1) / stride;
+        // First those at regular distances, which would else all be one warp's.
+        for (int t = warp(); t < coarse + sets; t += workers) {
+            const int x = t < coarse ? t * stride : t - coarse;
+            if (t >= coarse && x % stride == 0) continue;
+            const double found = t < coarse || member[x] ? price(x, scratch) : skipped;
+            if (lane() == 0) value[x] = found;
+            meet();
+        }
     }
     barrier();
 }
 
-// value[k]: payoff if the predictor answers this adversary with its best set of size k. Only every stride-th size
-// and those in play are looked at; the others are set to minus a huge value.
-DEVICE void price_predictor(Solver& s, const Columns& adversary, int stride, double* value) {
-    const int n = s.n, sets = n + 1, q = adversary.used;
+// value[l]: payoff if the adversary answers the predictor with its best set of size l; huge where it is not priced.
+DEVICE void price_adversary(Solver& s, int stride) {
+    price_sizes(s, stride, s.adversary.member, s.value_l, HUGE_VALUE,
+                [&](int l, int scratch) { return best_of_adversary(s, l, scratch); });
+}
+
+// What the scores are worth to this adversary.
+INLINE double worth_of_scores(Solver& s, const Columns& adversary) {
+    const int n = s.n;
     double mine = 0.0;
     EACH(i, n) {
         double chosen = adversary.mass[CAPACITY + 1];
-        for (int b = 0; b < q; ++b) chosen += adversary.inside[b * n + i];
+        for (int b = 0; b < adversary.used; ++b) chosen += adversary.inside[b * n + i];
         mine += s.score[i] * chosen;
     }
-    const double base = -block_sum(s.slots, mine);
-    EACH(k, sets) {
-        if (k % stride != 0 && !s.predictor.member[k]) {
-            value[k] = -HUGE_VALUE;
-            continue;
-        }
-        double total = base + s.beta_t[k] * adversary.mass[CAPACITY];
-        total += s.beta_t[n * sets + k] * adversary.mass[CAPACITY + 1];
-        for (int b = 0; b < q; ++b) total += s.beta_t[adversary.size[b] * sets + k] * adversary.mass[b];
-        double all = 0.0;
-        for (int i = 0; i < n; ++i) {
-            double loss = 0.0;
-            for (int b = 0; b < q; ++b) loss -= s.alpha_t[adversary.size[b] * sets + k] * adversary.inside[b * n + i];
-            s.grid[static_cast<long long>(i) * sets + k] = loss;
-            all += loss;
-        }
-        if (k == n) total -= all;
-        else if (k > 0) total -= smallest_sum(s.grid + k, sets, n, k);
-        value[k] = total;
-    }
-    barrier();
+    return block_sum(s.slots, mine);
+}
+
+// value[k]: payoff if the predictor answers this adversary with its best set of size k; minus a huge value where it is
+// not priced.
+DEVICE void price_predictor(Solver& s, const Columns& adversary, int stride, double* value) {
+    const double worth = worth_of_scores(s, adversary);
+    price_sizes(s, stride, s.predictor.member, value, -HUGE_VALUE,
+                [&](int k, int scratch) { return best_of_predictor(s, adversary, k, scratch) - worth; });
 }
 
 // The best payoff among the sets of the chain, against the current adversary.
 DEVICE double chain_value(Solver& s) {
     const Columns& adversary = s.adversary;
     const int n = s.n, sets = n + 1, q = adversary.used;
-    EACH(b, q) {
-        double running = 0.0;
-        s.running[b * sets] = 0.0;
-        for (int j = 1; j <= n; ++j) {
-            running += adversary.inside[b * n + j - 1];
-            s.running[b * sets + j] = running;
-        }
+    WARP_EACH(b, q) {
+        const double* inside = adversary.inside + b * n;
+        double* running = s.running + b * sets;
+        if (lane() == 0) running[0] = 0.0;
+        run_along(n, false, [=](int i) { return inside[i]; }, [=](int i, double sum) { running[i + 1] = sum; });
     }
-    double cost = 0.0;
-    EACH(i, n) {
-        double chosen = adversary.mass[CAPACITY + 1];
-        for (int b = 0; b < q; ++b) chosen += adversary.inside[b * n + i];
-        cost += s.score[i] * chosen;
-    }
-    cost = block_sum(s.slots, cost);
+    const double worth = worth_of_scores(s, adversary);
     double best = -HUGE_VALUE;
     EACH(j, sets) {
-        const double* beta = s.beta + j * sets;
-        double value = beta[0] * adversary.mass[CAPACITY] + beta[n] * adversary.mass[CAPACITY + 1];
+        double value = s.beta_t[j] * adversary.mass[CAPACITY] + s.beta_t[n * sets + j] * adversary.mass[CAPACITY + 1];
+#pragma unroll 4
         for (int b = 0; b < q; ++b) {
-            value += beta[adversary.size[b]] * adversary.mass[b];
-            value += s.alpha[j * sets + adversary.size[b]] * s.running[b * sets + j];
+            value += s.beta_t[adversary.size[b] * sets + j] * adversary.mass[b];
+            value += s.alpha_t[adversary.size[b] * sets + j] * s.running[b * sets + j];
         }
         best = larger(best, value);
     }
-    return block_maximum(s.slots, best) - cost;
+    return block_maximum(s.slots, best) - worth;
 }
 
 // Where the largest value is, and that value.

@@ -283,6 +283,7 @@ DEVICE void solve_game(Solver& s, const Batch& batch, int game, long long at, do
         barrier();
         return;
     }
+    EACH(j, n + 1) s.ones[j] = 1.0;
     if (thread() == 0) {
         s.upper = HUGE_VALUE;
         s.lower = -HUGE_VALUE;
@@ -328,30 +329,25 @@ DEVICE void solve_game(Solver& s, const Batch& batch, int game, long long at, do
     barrier();
 }
 
-// The quick memory of a block: its Solver, then slots, covariances and the border.
-constexpr int SOLVER_SIZE = (sizeof(Solver) + sizeof(double) - 1) / sizeof(double);
+// The near memory of a block: its Solver, then what take_memory lays out, then room.
+constexpr int SOLVER_SIZE = (sizeof(Solver) + 2 * sizeof(double) - 1) / (2 * sizeof(double)) * 2;
 
-INLINE int near_fixed(int count) { return SOLVER_SIZE + slots_needed(count) + CAPACITY * (CAPACITY + 2); }
-
-DEVICE void solve_batch(const Batch& batch, double* quick, int block, int blocks) {
+DEVICE void solve_batch(const Batch& batch, int block, int blocks) {
     Solver& s = *reinterpret_cast<Solver*>(quick);
     for (int game = block; game < batch.count; game += blocks) {
         const long long* about = batch.games + 3 * game;
         const int n = static_cast<int>(about[1]);
         if (thread() == 0) {
-            Arena arena = {batch.workspace + block * batch.workspace_size, 0};
-            take_workspace(arena, s, n);
+            Arena near = {quick, SOLVER_SIZE}, far = {batch.workspace + block * batch.workspace_size, 0};
+            take_memory(near, far, s, n);
+            s.room = static_cast<int>(near.used);
+            s.room_size = batch.quick_size - static_cast<int>(near.used);
             const double* tables = reinterpret_cast<const double*>(about[2]);
             const int cells = (n + 1) * (n + 1);
             s.alpha = tables;
             s.beta = tables + cells;
             s.alpha_t = tables + 2 * cells;
             s.beta_t = tables + 3 * cells;
-            s.slots = reinterpret_cast<Pair*>(quick + SOLVER_SIZE);
-            s.covariance = quick + SOLVER_SIZE + slots_needed(threads());
-            s.product = s.covariance + CAPACITY * CAPACITY;
-            s.near_border = s.product + 2 * CAPACITY;
-            s.near_size = batch.quick_size - near_fixed(threads());
         }
         barrier();
         solve_game(s, batch, game, about[0], batch.reach[game]);
@@ -360,8 +356,7 @@ DEVICE void solve_batch(const Batch& batch, double* quick, int block, int blocks
 }
 
 #ifdef __CUDACC__
-extern "C" __global__ void __launch_bounds__(512) solve_games(Batch batch) {
-    extern __shared__ double quick[];
-    solve_batch(batch, quick, static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x));
+extern "C" __global__ void __launch_bounds__(MOST_WARPS * LANES) solve_games(Batch batch) {
+    solve_batch(batch, static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x));
 }
 #endif

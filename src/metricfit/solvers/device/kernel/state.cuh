@@ -2,22 +2,31 @@
 //
 // Items come in the order of their scores, highest first. The chain are the n + 1 sets of the first 0, 1, ..., n
 // items. Each player has some sizes in play as columns; the adversary also has the empty and the full set.
+//
+// Memory is of two kinds: near, which is quick and small (shared memory), and far. What is read one after the
+// other lies near; large arrays are far unless there is room (place_chain, place_border).
 
 // Marginals of one player for the sizes in play, with their dual variables. Column a has probability mass[a];
 // in inside[a * n + i] of it item i is in the set, in outside = mass - inside it is not.
 struct Columns {
     double *inside, *outside, *dual_inside, *dual_outside;  // (CAPACITY, n)
-    double *mass, *dual_mass;  // (CAPACITY + 2); the adversary keeps the empty and the full set in the last two
-    double* price;  // (CAPACITY) multiplier of sum(inside) = size * mass
-    int* size;  // (CAPACITY)
     int* member;  // (n + 1) is this size in play
+    double mass[CAPACITY + 2], dual_mass[CAPACITY + 2];  // the adversary keeps the empty and the full set in the end
+    double price[CAPACITY];  // multiplier of sum(inside) = size * mass
+    int size[CAPACITY];
     int used;  // number of columns in play
 };
 
 // The right-hand sides of the complementarity equations of one player, and the step of its marginals.
 struct Targets {
-    double *inside, *outside, *mass, *step;
+    double *inside, *outside, *step;
+    double mass[CAPACITY + 2];
 };
+
+constexpr int LARGEST_BORDER = 4 * CAPACITY + 4;
+constexpr int CROSS_PITCH = CAPACITY + 2;
+constexpr int PANEL = 16;  // sets of the chain that are filtered together
+constexpr int NEAR_ITEMS = 256;  // all vectors along the items lie near up to this many
 
 struct Solver {
     int n;
@@ -33,35 +42,42 @@ struct Solver {
     double* best_chain;
     double upper, lower;
 
-    Pair* slots;
-    double *covariance, *product;  // (CAPACITY, CAPACITY), (2, CAPACITY)
-    double* border;  // (m, m)
-    double *near_border, *far_border;  // memory for it: quick, if it is small enough, or large
-    int near_size;
+    Pair slots[2 * MOST_WARPS];
+    unsigned proposals[2][MOST_WARPS];
+    double product[2 * CAPACITY];  // what a warp tells its lanes about the chain
+    double vectors[MOST_WARPS][2 * CAPACITY];  // what each warp tells its lanes about an item or a size
+    double cross[CAPACITY * CROSS_PITCH];  // (predictor, CROSS_PITCH) alpha between the columns of both, then zeros
+    double scale[LARGEST_BORDER], next_scale[LARGEST_BORDER], pivot_inverse[LARGEST_BORDER];
+    int pivot_row[LARGEST_BORDER], rank[LARGEST_BORDER];
+    double step[LARGEST_BORDER], residual_border[LARGEST_BORDER];
+    double sum_outside[LARGEST_BORDER], sum_inside[LARGEST_BORDER], sum_beta[LARGEST_BORDER];
 
-    double* chain_alpha;  // (n + 1, padded columns) alpha of each set against each column, then zeros
-    double *cross, *cross_t;  // (predictor, adversary) alpha between the columns of both, and transposed
-    double *curvature_out, *predictor_out;  // (columns, n)
-    double* predictor_inverse;  // (predictor, n)
-    double* inverse;  // (n, adversary, adversary) the inverse of each item's block
-    double* mixed;  // (n, predictor, adversary)
-    double* left;  // (n, predictor, predictor) what remains between the predictor's marginals of each item
-    double* pivots;  // (n, adversary + 1)
-    double *kalman_gain, *precision;  // (n + 1, padded), (n + 1) gains and inverse variances of the filter
-    double *noise, *rhs_chain;  // (n + 1) variances that the chain adds; its right-hand side
+    // Places in near memory, as distances from its beginning.
+    int noise, precision, step_chain;  // (n + 1) what the chain adds to variances; their inverses; the chain's step
+    int room, room_size;  // for the chain, then for the border or for the warps
+    int scratch, scratch_size;  // memory of each warp for itself
+    int state, observed, panel;  // (q, m), (PANEL, m), (PANEL, PANEL): the filter's state, observations, covariances
+
+    int pitch;  // from one set of the chain to the next in chain_alpha, and in the gains of the filter behind it
+    int chain_at, border_at;  // where these are in near memory, or -1 if they are far
+    double *far_chain, *far_border, *far_innovation;
+    double* chain_alpha;  // (n + 1, pitch) alpha of each set against each column, then zeros; behind it the gains
     double* innovation;  // (n + 1, m)
-    double *scale, *next_scale, *pivot_inverse;  // (m)
-    int *pivot_row, *rank;  // (m)
-    double *step, *border_sum;  // (m)
-    double* step_chain;  // (n + 1)
+    double* border;  // (m, m | 1)
+    double* rhs_chain;  // (n + 1) right-hand side
+    double* added;  // (panels, q, m) what the items of a panel add to the filter's state
+    double *coupling, *coupling_t;  // (panels, PANEL, PANEL) inverses of the factors of the panels, and transposed
+    double* ones;  // (n + 1)
+    double *curvature, *curvature_out, *predictor_out, *predictor_inverse;  // (columns, n) diagonals D and E
+    double* inverse;  // (n, adversary, adversary) the inverse of each item's block
+    double* mixed;  // (n, adversary, predictor)
+    double* left;  // (n, predictor, predictor) what remains between the predictor's marginals of each item
     double *rhs_item, *own, *rhs_predictor, *along;  // (columns, n)
     double *running;  // (adversary, n + 1)
-    double *residual_item, *residual_predictor, *residual_chain, *residual_border;
-    double *sum_outside, *sum_inside, *sum_beta;  // (2 CAPACITY + 4) sums along the items and the chain
+    double *residual_item, *residual_predictor, *residual_chain;
     Targets goal, goal_predictor;
     double* goal_chain;
     double *cost, *share;  // (n)
-    double* grid;  // (n, n + 1) every item's value in every size
     double *value_k, *value_l, *value_pooled;  // (n + 1)
     Columns pooled;
     int *first, *order;  // (n + 1), (n)
@@ -69,127 +85,170 @@ struct Solver {
     double *pool_level, *pool_weight;  // (n)
 };
 
-// Hands out memory; with a null base it only counts.
+// Hands out memory, an even number of numbers each time; with a null base it only counts.
 struct Arena {
     double* base;
     long long used;
     INLINE_MEMBER double* take(long long count) {
         double* result = base ? base + used : nullptr;
-        used += count;
+        used += (count + 1) / 2 * 2;
         return result;
+    }
+    INLINE_MEMBER int place(long long count) {
+        take(count);
+        return static_cast<int>(used - (count + 1) / 2 * 2);
     }
     INLINE_MEMBER int* take_ints(long long count) { return reinterpret_cast<int*>(take((count + 1) / 2)); }
 };
 
-DEVICE void take_strategy(Arena& arena, Columns& columns, int n) {
-    columns.inside = arena.take(CAPACITY * n);
-    columns.mass = arena.take(CAPACITY + 2);
-    columns.size = arena.take_ints(CAPACITY);
+DEVICE void take_strategy(Arena& far, Columns& columns, int n) {
+    columns.inside = far.take(CAPACITY * n);
     columns.used = 0;
 }
 
-DEVICE void take_columns(Arena& arena, Columns& columns, int n) {
-    take_strategy(arena, columns, n);
-    columns.outside = arena.take(CAPACITY * n);
-    columns.dual_inside = arena.take(CAPACITY * n);
-    columns.dual_outside = arena.take(CAPACITY * n);
-    columns.dual_mass = arena.take(CAPACITY + 2);
-    columns.price = arena.take(CAPACITY);
-    columns.member = arena.take_ints(n + 1);
+DEVICE void take_columns(Arena& far, Columns& columns, int n) {
+    take_strategy(far, columns, n);
+    columns.outside = far.take(CAPACITY * n);
+    columns.dual_inside = far.take(CAPACITY * n);
+    columns.dual_outside = far.take(CAPACITY * n);
+    columns.member = far.take_ints(n + 1);
 }
 
-DEVICE void take_targets(Arena& arena, Targets& targets, int n) {
-    targets.inside = arena.take(CAPACITY * n);
-    targets.outside = arena.take(CAPACITY * n);
-    targets.mass = arena.take(CAPACITY + 2);
-    targets.step = arena.take(CAPACITY * n);
+DEVICE void take_targets(Arena& far, Targets& targets, int n) {
+    targets.inside = far.take(CAPACITY * n);
+    targets.outside = far.take(CAPACITY * n);
+    targets.step = far.take(CAPACITY * n);
 }
 
-constexpr int LARGEST_BORDER = 4 * CAPACITY + 4;
-
-// Lay the work space of a game of n items out; called by one thread.
-DEVICE void take_workspace(Arena& arena, Solver& s, int n) {
+// Lay the memory of a game of n items out; called by one thread.
+DEVICE void take_memory(Arena& near, Arena& far, Solver& s, int n) {
     const int wide = CAPACITY * n, sets = n + 1, m = LARGEST_BORDER;
+    Arena& along = n <= NEAR_ITEMS ? near : far;
     s.n = n;
-    s.score = arena.take(n);
-    take_columns(arena, s.adversary, n);
-    take_columns(arena, s.predictor, n);
-    take_strategy(arena, s.best_adversary, n);
-    take_strategy(arena, s.best_predictor, n);
-    take_strategy(arena, s.pooled, n);
-    s.chain_mass = arena.take(sets);
-    s.chain_slack = arena.take(sets);
-    s.best_chain = arena.take(sets);
-    s.far_border = arena.take(m * m);
-    s.chain_alpha = arena.take(CAPACITY * sets);
-    s.cross = arena.take(CAPACITY * CAPACITY);
-    s.cross_t = arena.take(CAPACITY * CAPACITY);
-    s.curvature_out = arena.take(wide);
-    s.predictor_out = arena.take(wide);
-    s.predictor_inverse = arena.take(wide);
-    s.inverse = arena.take(CAPACITY * wide);
-    s.mixed = arena.take(CAPACITY * wide);
-    s.left = arena.take(CAPACITY * wide);
-    s.pivots = arena.take((CAPACITY + 1) * n);
-    s.kalman_gain = arena.take(CAPACITY * sets);
-    s.precision = arena.take(sets);
-    s.noise = arena.take(sets);
-    s.rhs_chain = arena.take(sets);
-    s.innovation = arena.take(m * sets);
-    s.scale = arena.take(m);
-    s.next_scale = arena.take(m);
-    s.pivot_inverse = arena.take(m);
-    s.pivot_row = arena.take_ints(m);
-    s.rank = arena.take_ints(m);
-    s.step = arena.take(m);
-    s.border_sum = arena.take(m);
-    s.step_chain = arena.take(sets);
-    s.rhs_item = arena.take(wide);
-    s.own = arena.take(wide);
-    s.rhs_predictor = arena.take(wide);
-    s.along = arena.take(wide);
-    s.running = arena.take(CAPACITY * sets);
-    s.residual_item = arena.take(wide);
-    s.residual_predictor = arena.take(wide);
-    s.residual_chain = arena.take(sets);
-    s.residual_border = arena.take(m);
-    s.sum_outside = arena.take(m);
-    s.sum_inside = arena.take(m);
-    s.sum_beta = arena.take(m);
-    take_targets(arena, s.goal, n);
-    take_targets(arena, s.goal_predictor, n);
-    s.goal_chain = arena.take(sets);
-    s.cost = arena.take(n);
-    s.share = arena.take(n);
-    s.grid = arena.take(static_cast<long long>(n) * sets);
-    s.value_k = arena.take(sets);
-    s.value_l = arena.take(sets);
-    s.value_pooled = arena.take(sets);
-    s.first = arena.take_ints(sets);
-    s.order = arena.take_ints(n);
-    s.pool_level = arena.take(n);
-    s.pool_weight = arena.take(n);
+    s.noise = near.place(sets);
+    s.precision = near.place(sets);
+    s.step_chain = near.place(sets);
+    take_columns(far, s.adversary, n);
+    take_columns(far, s.predictor, n);
+    take_strategy(far, s.best_adversary, n);
+    take_strategy(far, s.best_predictor, n);
+    take_strategy(far, s.pooled, n);
+    take_targets(far, s.goal, n);
+    take_targets(far, s.goal_predictor, n);
+
+    s.score = along.take(n);
+    s.chain_mass = along.take(sets);
+    s.chain_slack = along.take(sets);
+    s.rhs_chain = along.take(sets);
+    s.residual_chain = along.take(sets);
+    s.goal_chain = along.take(sets);
+    s.cost = along.take(n);
+    s.share = along.take(n);
+    s.pool_level = along.take(n);
+    s.pool_weight = along.take(n);
+    s.first = along.take_ints(sets);
+    s.value_k = along.take(sets);
+    s.value_l = along.take(sets);
+    s.value_pooled = along.take(sets);
+
+    s.best_chain = far.take(sets);
+    s.order = far.take_ints(n);
+    s.far_chain = far.take(2 * CROSS_PITCH * sets);
+    s.far_border = far.take(m * (m + 1));
+    s.far_innovation = far.take(m * sets);
+    s.added = far.take((n / PANEL + 1) * CAPACITY * m);
+    s.coupling = far.take(PANEL * (sets + PANEL));
+    s.coupling_t = far.take(PANEL * (sets + PANEL));
+    s.ones = far.take(sets);
+    s.curvature = far.take(wide);
+    s.curvature_out = far.take(wide);
+    s.predictor_out = far.take(wide);
+    s.predictor_inverse = far.take(wide);
+    s.inverse = far.take(CAPACITY * wide);
+    s.mixed = far.take(CAPACITY * wide);
+    s.left = far.take(CAPACITY * wide);
+    s.rhs_item = far.take(wide);
+    s.own = far.take(wide);
+    s.rhs_predictor = far.take(wide);
+    s.along = far.take(wide);
+    s.running = far.take(CAPACITY * sets);
+    s.residual_item = far.take(wide);
+    s.residual_predictor = far.take(wide);
 }
 
 // Where the parts of the border begin: predictor masses (f), adversary prices (q), adversary masses (q + 2),
 // predictor prices (f), the two levels.
 struct Border {
-    int q, f, prices, masses, prices_p, levels, m;
+    int q, f, prices, masses, prices_p, levels, m, pitch;
 };
 
 INLINE Border border_of(const Solver& s) {
-    const int q = s.adversary.used, f = s.predictor.used;
-    return {q, f, f, f + q, f + 2 * q + 2, 2 * f + 2 * q + 2, 2 * f + 2 * q + 4};
+    const int q = s.adversary.used, f = s.predictor.used, m = 2 * f + 2 * q + 4;
+    return {q, f, f, f + q, f + 2 * q + 2, 2 * f + 2 * q + 2, m, m | 1};
 }
 
-// Columns are padded to one of four widths, so that loops over them can be unrolled.
-INLINE int padded(int q) { return q <= 8 ? 8 : q <= 16 ? 16 : q <= 24 ? 24 : CAPACITY; }
+// Columns are padded to a few widths, so that loops over them can be unrolled.
+constexpr int PAD = 4;
+INLINE int padded(int q) { return larger(2 * PAD, (q + PAD - 1) / PAD * PAD); }
 
-// Call a template with the width of the columns.
-#define BY_WIDTH(width, function, ...)                    \
-    do {                                                  \
-        if ((width) == 8) function<8>(__VA_ARGS__);       \
-        else if ((width) == 16) function<16>(__VA_ARGS__); \
-        else if ((width) == 24) function<24>(__VA_ARGS__); \
-        else function<CAPACITY>(__VA_ARGS__);             \
+// Call a template with the width of the columns; with all the width there is if the chain is far, which is rare.
+constexpr int FAR = 0;
+#define BY_WIDTH(width, function, ...)                            \
+    do {                                                          \
+        if ((width) == 8) function<8, true>(__VA_ARGS__);         \
+        else if ((width) == 12) function<12, true>(__VA_ARGS__);  \
+        else if ((width) == 16) function<16, true>(__VA_ARGS__);  \
+        else if ((width) == 20) function<20, true>(__VA_ARGS__);  \
+        else if ((width) == 24) function<24, true>(__VA_ARGS__);  \
+        else if ((width) == 28) function<28, true>(__VA_ARGS__);  \
+        else if ((width) == 32) function<32, true>(__VA_ARGS__);  \
+        else function<CAPACITY, false>(__VA_ARGS__);              \
     } while (false)
+
+// What a warp needs for itself: two columns and what is mixed of an item, or a number for every item.
+INLINE int scratch_needed(int n, int f, int width) { return larger((n + 1) / 2 * 2, 4 * CAPACITY + f * (width + 2)); }
+
+// The warps that have memory for themselves; all, if the block was given enough.
+INLINE int working_warps(const Solver& s, int size) { return smaller(warps(), s.scratch_size / size); }
+
+// Room for the state of the filter, a panel's observations and their covariances.
+constexpr int PANEL_SIZE = PANEL * PANEL;
+INLINE int filter_needed(const Border& at) { return (at.q + PANEL) * at.m + PANEL_SIZE; }
+
+// Find room for the chain, with what is needed beside it; called by all threads when columns come or go.
+DEVICE void place_chain(Solver& s) {
+    const Border at = border_of(s);
+    const int width = padded(at.q);
+    barrier();
+    if (thread() == 0) {
+        const int chain = 2 * (width + 2) * (s.n + 1);
+        const int least = larger(scratch_needed(s.n, at.f, width), filter_needed(at));
+        const bool fits = chain + least <= s.room_size;
+        s.chain_at = fits ? s.room : -1;
+        s.pitch = fits ? width + 2 : CROSS_PITCH;
+        s.chain_alpha = fits ? quick + s.room : s.far_chain;
+        s.scratch = fits ? s.room + chain : s.room;
+        s.scratch_size = fits ? s.room_size - chain : s.room_size;
+    }
+    barrier();
+}
+
+// Find room for the filter, the border and the innovations where the warps had theirs.
+DEVICE void place_border(Solver& s) {
+    const Border at = border_of(s);
+    barrier();
+    if (thread() == 0) {
+        const int border = (at.m * at.pitch + 1) / 2 * 2, innovation = at.m * (s.n + 1);
+        s.state = s.scratch;
+        s.observed = s.state + at.q * at.m;
+        s.panel = s.observed + PANEL * at.m;
+        const int filter = filter_needed(at);
+        const bool beside = filter + border <= s.scratch_size, instead = border <= s.scratch_size;
+        s.border = beside ? quick + s.scratch + filter : s.far_border;
+        // If there is no room beside the filter, the border moves to where that was.
+        s.border_at = beside ? s.scratch + filter : instead ? s.scratch : -1;
+        const int used = beside ? filter + border : instead ? larger(filter, border) : filter;
+        s.innovation = used + innovation <= s.scratch_size ? quick + s.scratch + used : s.far_innovation;
+    }
+    barrier();
+}

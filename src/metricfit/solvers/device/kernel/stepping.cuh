@@ -2,10 +2,10 @@
 
 // Right-hand side of one complementary pair: affine, or corrected by what the affine step left over.
 INLINE double aim(double before, double x, double z, double dx, double target, bool correct) {
-    return correct ? before + target - dx * (before - z * dx) / x : -x * z;
+    return correct ? before + target - dx * (before - z * dx) * reciprocal(x) : -x * z;
 }
 
-INLINE void aim_columns(const Columns& columns, const Targets& goal, const double* masses, int n, double target,
+INLINE void aim_columns(const Columns& columns, Targets& goal, const double* masses, int n, double target,
                         bool correct) {
     EACH(x, columns.used * n) {
         const double dm = masses[x / n], dx = goal.step[x];
@@ -20,8 +20,9 @@ INLINE void aim_columns(const Columns& columns, const Targets& goal, const doubl
 
 // Largest relative decrease of a variable (first) and of its dual (second).
 INLINE void block_pair(Pair& most, double x, double z, double dx, double rhs) {
-    most.first = larger(most.first, -dx / x);
-    most.second = larger(most.second, (dx - rhs / z) / x);
+    const double per_x = reciprocal(x);
+    most.first = larger(most.first, -dx * per_x);
+    most.second = larger(most.second, (dx - rhs * reciprocal(z)) * per_x);
 }
 
 INLINE Pair blocking_columns(const Columns& columns, const Targets& goal, const double* masses, int n) {
@@ -42,7 +43,7 @@ INLINE Pair blocking_columns(const Columns& columns, const Targets& goal, const 
 
 // One pair after a step of these lengths; returns its product, and moves if told to.
 INLINE double move_pair(double& x, double& z, double dx, double rhs, double own, double dual, bool commit) {
-    const double moved = x + own * dx, moved_dual = z + dual * (rhs - z * dx) / x;
+    const double moved = x + own * dx, moved_dual = z + dual * (rhs - z * dx) * reciprocal(x);
     if (commit) {
         x = moved;
         z = moved_dual;
@@ -50,7 +51,7 @@ INLINE double move_pair(double& x, double& z, double dx, double rhs, double own,
     return moved * moved_dual;
 }
 
-INLINE double move_columns(const Columns& columns, const Targets& goal, const double* masses, int n, double own,
+INLINE double move_columns(Columns& columns, const Targets& goal, const double* masses, int n, double own,
                            double dual, bool commit) {
     double total = 0.0;
     EACH(x, columns.used * n) {
@@ -84,6 +85,7 @@ DEVICE Pair complementarity(Solver& s) {
 
 // Set the right-hand sides of all complementarity equations.
 INLINE void aim_all(Solver& s, const Border& at, double target, bool correct) {
+    const double* step_chain = quick + s.step_chain;
     const double* masses = s.step + at.masses;
     aim_columns(s.adversary, s.goal, masses, s.n, target, correct);
     aim_columns(s.predictor, s.goal_predictor, s.step, s.n, target, correct);
@@ -94,7 +96,7 @@ INLINE void aim_all(Solver& s, const Border& at, double target, bool correct) {
     }
     EACH(j, s.n + 1) {
         s.goal_chain[j] =
-            aim(s.goal_chain[j], s.chain_mass[j], s.chain_slack[j], s.step_chain[j], target, correct);
+            aim(s.goal_chain[j], s.chain_mass[j], s.chain_slack[j], step_chain[j], target, correct);
     }
     barrier();
 }
@@ -102,6 +104,7 @@ INLINE void aim_all(Solver& s, const Border& at, double target, bool correct) {
 // How far the boundary is. The adversary's variables and the predictor's slacks share one step length, and
 // vice versa.
 INLINE Pair blocking(Solver& s, const Border& at) {
+    const double* step_chain = quick + s.step_chain;
     const double* masses = s.step + at.masses;
     Pair most = blocking_columns(s.adversary, s.goal, masses, s.n);
     const Pair other = blocking_columns(s.predictor, s.goal_predictor, s.step, s.n);
@@ -112,14 +115,15 @@ INLINE Pair blocking(Solver& s, const Border& at) {
     }
     Pair chain = {1e-12, 1e-12};
     EACH(j, s.n + 1) {
-        block_pair(chain, s.chain_mass[j], s.chain_slack[j], s.step_chain[j], s.goal_chain[j]);
-        if (!is_finite(s.step_chain[j])) chain.first = HUGE_VALUE;
+        block_pair(chain, s.chain_mass[j], s.chain_slack[j], step_chain[j], s.goal_chain[j]);
+        if (!is_finite(step_chain[j])) chain.first = HUGE_VALUE;
     }
     return block_maxima(s.slots, larger(most.first, chain.second), larger(most.second, chain.first));
 }
 
 // Complementarity after a step of these lengths; takes it if told to.
 INLINE double move_all(Solver& s, const Border& at, double own, double dual, bool commit) {
+    const double* step_chain = quick + s.step_chain;
     const double* masses = s.step + at.masses;
     double after = move_columns(s.adversary, s.goal, masses, s.n, own, dual, commit);
     after += move_columns(s.predictor, s.goal_predictor, s.step, s.n, dual, own, commit);
@@ -129,7 +133,7 @@ INLINE double move_all(Solver& s, const Border& at, double own, double dual, boo
                            own, dual, commit);
     }
     EACH(j, s.n + 1) {
-        after += move_pair(s.chain_mass[j], s.chain_slack[j], s.step_chain[j], s.goal_chain[j], dual, own, commit);
+        after += move_pair(s.chain_mass[j], s.chain_slack[j], step_chain[j], s.goal_chain[j], dual, own, commit);
     }
     return block_sum(s.slots, after);
 }
@@ -144,8 +148,11 @@ DEVICE bool newton_step(Solver& s, double mu, double pairs, double regularisatio
         aim_all(s, at, target, correct);
         if (!correct) invert_items(s, regularisation);
         answer_alone(s);
-        if (!correct) factorise(s);
-        direction(s, !correct);
+        if (!correct) {
+            eliminate(s);
+            factorise_border(s);
+        }
+        direction(s);
         const Pair most = blocking(s, at);
         if (!(most.first < 1e12 && most.second < 1e12)) return false;
         const double fraction = correct ? 0.95 : 1.0;

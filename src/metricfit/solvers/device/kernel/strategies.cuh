@@ -1,21 +1,21 @@
 // Strategies as such: made exact, copied, averaged over items that ought to be alike.
 
-// Remove rounding from the marginals, so that the bounds computed from them are valid; one column to a thread.
+// Remove rounding from the marginals, so that the bounds computed from them are valid; one column to a warp.
 INLINE void tidy_columns(Columns& columns, int n, double total) {
-    EACH(a, columns.used) {
+    WARP_EACH(a, columns.used) {
         const double mass = columns.mass[a] / total;
         double *in = columns.inside + a * n, *out = columns.outside + a * n;
-        double inside = 0.0, outside = 0.0;
-        for (int i = 0; i < n; ++i) {
+        Pair sums = {0.0, 0.0};
+        LANE_EACH(i, n) {
             const double scale = mass / (in[i] + out[i]);
             in[i] *= scale;
             out[i] *= scale;
-            inside += in[i];
-            outside += out[i];
+            sums = Add()(sums, Pair{in[i], out[i]});
         }
-        const double missing = columns.size[a] * mass - inside;
-        const double move = missing > 0.0 ? missing / outside : -missing / inside;
-        for (int i = 0; i < n; ++i) {
+        sums = reduce_warp(sums, Add());
+        const double missing = columns.size[a] * mass - sums.first;
+        const double move = missing > 0.0 ? missing / sums.second : -missing / sums.first;
+        LANE_EACH(i, n) {
             if (missing > 0.0) {
                 in[i] += move * out[i];
                 out[i] *= 1.0 - move;
@@ -24,7 +24,8 @@ INLINE void tidy_columns(Columns& columns, int n, double total) {
                 in[i] *= 1.0 - move;
             }
         }
-        columns.mass[a] = mass;
+        meet();
+        if (lane() == 0) columns.mass[a] = mass;
     }
 }
 
