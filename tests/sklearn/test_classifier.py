@@ -54,7 +54,7 @@ def test_every_check_of_scikit_learn_passes():
         warnings.simplefilter("ignore")  # the checks feed data that are meant to warn
         results = check_estimator(
             quick(max_epochs=6, batch_size=128),
-            # It wants 1e-7; sums in single precision differ by 2e-7 with the size of a batch. See the next test.
+            # It wants 1e-7; in single precision, sums differ by 2e-7 with the size of a batch.
             expected_failed_checks={"check_methods_subset_invariance": "the network computes in float32"},
             on_fail=None,
         )

@@ -55,6 +55,7 @@ INLINE void enter(Columns& columns, int size, double mass, double price) {
 
 // Put a column into play, centred at the values in s.cost.
 INLINE void open_column(Solver& s, Columns& columns, int size, double mass, double mu) {
+    mu *= ITEM_SHARE;
     const double price = central_column(s, size, mass, mu);
     const int first = columns.used * s.n;
     EACH(i, s.n) {
@@ -122,7 +123,7 @@ DEVICE bool split_adversary(Solver& s, int size, double mu, double least) {
         adversary.outside[lower] *= 1.0 - from_below;
         adversary.inside[upper] *= 1.0 - from_above;
         adversary.outside[upper] *= 1.0 - from_above;
-        const double slack = smaller(mu / inside, mu / outside), value = s.cost[i] + price;
+        const double slack = ITEM_SHARE * smaller(mu / inside, mu / outside), value = s.cost[i] + price;
         adversary.inside[fresh] = inside;
         adversary.outside[fresh] = outside;
         adversary.dual_inside[fresh] = larger(value, 0.0) + slack;

@@ -28,7 +28,9 @@ DEVICE Pair start(Solver& s) {
     double steepest = 0.0;
     EACH(j, sets) steepest = larger(steepest, absolute(s.alpha_t[typical * sets + j]));
     steepest = block_maximum(s.slots, steepest);
-    const double mass = 1.0 / (columns + 2);
+    // The empty and the full set are rarely used, so that a large mass would put them far off the path.
+    const double end = columns > 0 ? 0.02 : 0.5;
+    const double mass = columns > 0 ? (1.0 - 2.0 * end) / columns : end;
     const double mu = (smaller(top, steepest) + 0.1 * steepest + 0.02 * top + 1e-12) * mass / n;
 
     EACH(j, sets) {
@@ -59,7 +61,7 @@ DEVICE Pair start(Solver& s) {
     }
     barrier();
     EACH(b, columns) adversary.mass[b] = mass;
-    EACH(b, 2) adversary.mass[CAPACITY + b] = mass;
+    EACH(b, 2) adversary.mass[CAPACITY + b] = end;
     barrier();
     return {top + steepest, mu};
 }
@@ -86,7 +88,7 @@ DEVICE Prices judge(Solver& s, double tolerance, int stride) {
     lowest = -block_maximum(s.slots, lowest);
     inner_k = larger(inner_k, inside.first);
     const double inner_l = -inside.second;
-    const double needed_k = inner_k + 0.4 * larger(inner_k - inner_l, 0.0) + 0.1 * tolerance;
+    const double needed_k = inner_k + 0.1 * larger(inner_k - inner_l, 0.0) + 0.1 * tolerance;
     Prices prices = {inner_k, inner_l, needed_k, s.value_k};
     Pair best = largest(s, s.value_k);
     bool pooled = false;

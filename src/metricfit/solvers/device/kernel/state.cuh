@@ -6,6 +6,10 @@
 // Memory is of two kinds: near, which is quick and small (shared memory), and far. What is read one after the
 // other lies near; large arrays are far unless there is room (place_chain, place_border).
 
+// Where the path is followed to, complementary products of items are this share of all others, as in
+// metricfit/solvers/fast/state.py.
+constexpr double ITEM_SHARE = 0.3;
+
 // Marginals of one player for the sizes in play, with their dual variables. Column a has probability mass[a];
 // in inside[a * n + i] of it item i is in the set, in outside = mass - inside it is not.
 struct Columns {

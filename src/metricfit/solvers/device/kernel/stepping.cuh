@@ -9,9 +9,10 @@ INLINE void aim_columns(const Columns& columns, Targets& goal, const double* mas
                         bool correct) {
     EACH(x, columns.used * n) {
         const double dm = masses[x / n], dx = goal.step[x];
-        goal.inside[x] = aim(goal.inside[x], columns.inside[x], columns.dual_inside[x], dx, target, correct);
-        goal.outside[x] =
-            aim(goal.outside[x], columns.outside[x], columns.dual_outside[x], dm - dx, target, correct);
+        goal.inside[x] =
+            aim(goal.inside[x], columns.inside[x], columns.dual_inside[x], dx, ITEM_SHARE * target, correct);
+        goal.outside[x] = aim(goal.outside[x], columns.outside[x], columns.dual_outside[x], dm - dx,
+                              ITEM_SHARE * target, correct);
     }
     EACH(a, columns.used) {
         goal.mass[a] = aim(goal.mass[a], columns.mass[a], columns.dual_mass[a], masses[a], target, correct);
@@ -65,7 +66,7 @@ INLINE double move_columns(Columns& columns, const Targets& goal, const double* 
     return total;
 }
 
-// Sum of all complementary products (the duality gap), and how many there are.
+// Sum of all complementary products (the duality gap), and how many there are; items count for less.
 DEVICE Pair complementarity(Solver& s) {
     const int n = s.n;
     double total = 0.0;
@@ -79,7 +80,7 @@ DEVICE Pair complementarity(Solver& s) {
     }
     EACH(b, 2) total += s.adversary.mass[CAPACITY + b] * s.adversary.dual_mass[CAPACITY + b];
     EACH(j, n + 1) total += s.chain_mass[j] * s.chain_slack[j];
-    const double pairs = (s.adversary.used + s.predictor.used) * (2.0 * n + 1.0) + n + 3.0;
+    const double pairs = (s.adversary.used + s.predictor.used) * (2.0 * ITEM_SHARE * n + 1.0) + n + 3.0;
     return {block_sum(s.slots, total), pairs};
 }
 
