@@ -26,7 +26,7 @@ MAX_COLUMNS = 64
 TOGETHER = 8
 """Items whose blocks are copied at once for the chain, of which it takes one at a time."""
 
-ZERO = np.int64(0)
+ZERO: int = cast(int, np.int64(0))
 """To Numba a plain 0 is a type of its own, and the function that gets it is compiled once more."""
 
 ITEM_SHARE = 0.3
