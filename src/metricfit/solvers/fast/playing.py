@@ -36,8 +36,11 @@ __all__ = ["Setting", "solve_games"]
 Table = Annotated[Floats, nb.types.Array(nb.float64, 2, "C", readonly=True)]
 """A table of the metric, which is read-only."""
 
-SPARE = 0.05
-"""Share of the tolerance that the smallest probabilities of the chain may take with them."""
+SPARE, SPARE_OF_BLOCKS = 0.05, 0.2
+"""Shares of the tolerance that the smallest probabilities of the chain may take with them.
+
+The referee of a large game takes time for every size that is left.
+"""
 
 
 class Setting(NamedTuple):
@@ -163,9 +166,8 @@ def solve_games(
         )
         outcome = solve_restricted(problem, opening, tolerance, max_iterations, regularisation, w)
         adversary = settle(canonical, blocks, reach, adversary_mixture(outcome.adversary, order, columns))
-        predictor = predictor_mixture(
-            outcome.predictor, outcome.chain_mass, order, rows, chain, SPARE * tolerance
-        )
+        spare = (SPARE if order.shape[0] == n else SPARE_OF_BLOCKS) * tolerance
+        predictor = predictor_mixture(outcome.predictor, outcome.chain_mass, order, rows, chain, spare)
         if game >= verdict.shape[0]:
             continue
         lower, upper = -np.inf, np.inf
