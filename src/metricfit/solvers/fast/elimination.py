@@ -1,7 +1,7 @@
 r"""The Newton step of the interior point method, in time linear in the number of items.
 
 Linearising the optimality conditions and eliminating the items' marginals leaves, with
-:math:`N_i` the small matrix of item i (adversary columns only),
+:math:`N_i`, by which item i answers the adversary (:mod:`.items`),
 
 .. math::
 
@@ -9,9 +9,9 @@ Linearising the optimality conditions and eliminating the items' marginals leave
 
 for the chain's probabilities :math:`r` and a short border :math:`x` (masses, prices, value,
 multipliers). Here :math:`T = \mathrm{diag}(t_j / r_j)` and
-:math:`C_{jk} = \sum_{i < \min(j,k)} m_i N_i^{-1}`, because the sets of the chain are nested. That is
+:math:`C_{jk} = \sum_{i < \min(j,k)} m_i N_i`, because the sets of the chain are nested. That is
 the covariance of noisy observations :math:`a_j^\top \xi_j` of a random walk :math:`\xi` with
-independent increments of covariance :math:`m_i N_i^{-1}`. A Kalman filter therefore *is* its
+independent increments of covariance :math:`m_i N_i`. A Kalman filter therefore *is* its
 :math:`LDL^\top` factorisation: the innovations are :math:`L^{-1}` times the right-hand side, and the
 backward pass is the solve with :math:`L^\top`. The cost is O(G c^2 + G c m) for G groups, c columns and
 m border unknowns, where a dense factorisation would need O(G^3).
