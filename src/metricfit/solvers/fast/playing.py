@@ -12,7 +12,7 @@ from metricfit.game.best_response import small_adversary_values, small_predictor
 from metricfit.game.strategy import clean_in_place, inclusion_in_order, tie_averages
 
 from .interior_point import solve_restricted
-from .mixtures import adversary_mixture, predictor_mixture, settle
+from .mixtures import Mixture, adversary_mixture, predictor_mixture, settle
 from .state import (
     GAIN,
     OFFSET,
@@ -21,6 +21,7 @@ from .state import (
     WEIGHT,
     Cube,
     Floats,
+    IndexRows,
     Indices,
     Ints,
     Matrix,
@@ -97,6 +98,15 @@ def sum_up(scores: Floats, blocks: Ints, order: Ints, split: int, reach: float) 
     return items
 
 
+@inner
+def write_down(mixture: Mixture, sizes: Ints, weights: Floats, marginals: Floats) -> None:
+    """Copy a mixture into arrays that are large enough."""
+    for x in range(mixture.sizes.shape[0]):
+        sizes[x], weights[x] = mixture.sizes[x], mixture.weights[x]
+        for b in range(mixture.marginals.shape[1]):
+            marginals[x, b] = mixture.marginals[x, b]
+
+
 @kernel
 def solve_games(
     tables: Cube,
@@ -121,9 +131,16 @@ def solve_games(
     beta: Table,
     inclusion: Cube,
     verdict: Matrix,
+    multipliers: Vector,
+    sizes: IndexRows,
+    weights: Matrix,
+    marginals: Cube,
     w: Workspace,
-) -> tuple[float, float, int, Floats, Ints, Floats, Floats, Ints, Floats, Floats]:
+) -> tuple[float, float, int, int, int]:
     """Solve games one after the other; have the referee judge those that there is room to write down for.
+
+    It returns numbers only and fills arrays it is given: to return an array, Numba calls Python, and an
+    interrupt that came while the games were played would be raised there, where nothing expects it.
 
     Parameters
     ----------
@@ -140,13 +157,15 @@ def solve_games(
     verdict : ndarray, shape (judged, 3)
         Is filled with the upper bound of the value and how far the lower one is below, both infinite if the
         method broke down, and iterations. Only games without constraints may be judged here.
+    multipliers, sizes, weights, marginals : ndarray, shapes (C,), (2, m), (2, m) and (2, m, G)
+        If m is not 0, they are filled with how the last game ended: adversary first, in canonical order.
 
     Returns
     -------
-    upper, lower, iterations, multipliers
+    upper, lower, iterations
         Of the last game.
-    sizes, weights, marginals, sizes, weights, marginals
-        Adversary and predictor of the last game, in canonical order.
+    taken, taken_p
+        How many sizes of the adversary and of the predictor there are in it.
     """
     n = scores.shape[1]
     canonical = np.empty(n)
@@ -172,8 +191,8 @@ def solve_games(
             continue
         lower, upper = -np.inf, np.inf
         if clean_in_place(adversary.sizes, adversary.weights, adversary.marginals, blocks):
-            marginals, merged = tie_averages(canonical, split, adversary.marginals, blocks)
-            inclusion_in_order(marginals, merged, ranking, inclusion[game, 0])
+            averaged, merged = tie_averages(canonical, split, adversary.marginals, blocks)
+            inclusion_in_order(averaged, merged, ranking, inclusion[game, 0])
             upper = small_predictor_values(
                 alpha,
                 beta,
@@ -181,30 +200,25 @@ def solve_games(
                 split,
                 adversary.sizes,
                 adversary.weights,
-                marginals,
+                averaged,
                 merged,
                 outcome.multiplier,
                 limits[GAIN],
                 limits[OFFSET],
             ).max()
         if clean_in_place(predictor.sizes, predictor.weights, predictor.marginals, blocks):
-            marginals, merged = tie_averages(canonical, split, predictor.marginals, blocks)
-            inclusion_in_order(marginals, merged, ranking, inclusion[game, 1])
+            averaged, merged = tie_averages(canonical, split, predictor.marginals, blocks)
+            inclusion_in_order(averaged, merged, ranking, inclusion[game, 1])
             lower = small_adversary_values(
-                alpha, beta, canonical, predictor.sizes, predictor.weights, marginals, merged
+                alpha, beta, canonical, predictor.sizes, predictor.weights, averaged, merged
             ).min()
         # Rounding may put the bounds in the wrong order by a few units in the last place.
         verdict[game, 0], verdict[game, 1] = upper, max(upper - lower, 0.0)
         verdict[game, 2] = outcome.iterations
-    return (
-        outcome.upper,
-        outcome.lower,
-        outcome.iterations,
-        outcome.multiplier,
-        adversary.sizes,
-        adversary.weights,
-        adversary.marginals,
-        predictor.sizes,
-        predictor.weights,
-        predictor.marginals,
-    )
+    if sizes.shape[1] > 0:
+        write_down(adversary, sizes[0], weights[0], marginals[0])
+        write_down(predictor, sizes[1], weights[1], marginals[1])
+        for c in range(multipliers.shape[0]):
+            multipliers[c] = outcome.multiplier[c]
+    taken, taken_p = adversary.sizes.shape[0], predictor.sizes.shape[0]
+    return outcome.upper, outcome.lower, outcome.iterations, taken, taken_p

@@ -29,7 +29,7 @@ from .grouping import first_blocks, refined_blocks, sizes_to_try
 from .memory import workspace
 from .playing import Setting, solve_games
 from .restriction import chain_order, opening_sizes, restrict, tables_at, whole_setting, whole_tables
-from .state import Floats, Ints
+from .state import MAX_COLUMNS, Floats, Ints
 
 __all__ = ["judge_fast", "solve_fast"]
 
@@ -117,18 +117,31 @@ def _judge(metric: Metric, scores: Floats, tol: float, max_iter: int) -> tuple[F
     if metric.constraints or n > SINGLE_ITEMS:
         verdict[:] = np.inf, np.inf, 0.0
         return inclusion, verdict
+    alpha, beta = metric.table(n)
+    multipliers, sizes, weights, marginals = _room(0, 0, n)
     solve_games(
         *whole_setting(metric, n),
         scores,
         FIRST_TARGET * tol,
         max_iter,
         ATTEMPTS[0][0],
-        *metric.table(n),
+        alpha,
+        beta,
         inclusion,
         verdict,
+        multipliers,
+        sizes,
+        weights,
+        marginals,
         workspace(n, 0),
     )
     return inclusion, verdict
+
+
+def _room(constraints: int, sizes: int, blocks: int) -> tuple[Floats, Ints, Floats, Floats]:
+    """Make room for the multipliers and for both players' strategies."""
+    marginals = np.empty((2, sizes, blocks))
+    return np.empty(constraints), np.empty((2, sizes), np.int64), np.empty((2, sizes)), marginals
 
 
 @cache
@@ -202,7 +215,10 @@ class _Attempt(NamedTuple):
 
 
 def _attempt(game: Game, setting: Setting, target: float, steps: int, regularisation: float) -> _Attempt:
-    upper, lower, iterations, multipliers, l, s, q, k, r, p = solve_games(
+    groups, constraints = setting.order.size, setting.limits.shape[1]
+    most = max(MAX_COLUMNS + 2, min(setting.rows.size, groups + 1 + MAX_COLUMNS))
+    multipliers, sizes, weights, marginals = _room(constraints, most, groups)
+    upper, lower, iterations, *taken = solve_games(
         *setting,
         game.scores[None, :],
         target,
@@ -212,9 +228,16 @@ def _attempt(game: Game, setting: Setting, target: float, steps: int, regularisa
         NO_TABLE,
         np.empty((0, 2, game.n)),
         np.empty((0, 3)),
-        workspace(setting.order.size, setting.limits.shape[1]),
+        multipliers,
+        sizes,
+        weights,
+        marginals,
+        workspace(groups, constraints),
     )
-    adversary, predictor = Strategy(l, s, q, setting.blocks), Strategy(k, r, p, setting.blocks)
+    adversary, predictor = (
+        Strategy(sizes[x, :m].copy(), weights[x, :m].copy(), marginals[x, :m].copy(), setting.blocks)
+        for x, m in enumerate(taken)
+    )
     return _Attempt(upper - lower, iterations, multipliers, adversary, predictor)
 
 
