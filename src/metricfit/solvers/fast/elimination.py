@@ -20,7 +20,7 @@ Border order: predictor masses (f), adversary prices (q), adversary masses (q + 
 (f), the two levels, the constraints' multipliers (C).
 """
 
-from .border import ldl_factorise, subtract_rows
+from .border import lu_factorise, subtract_rows
 from .items import invert_items, weigh
 from .parts import part
 from .state import (
@@ -254,6 +254,8 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
         for j in range(groups + 1):
             factor[j] = -w.innovation[j, x] * w.along[PRECISION, j]
         subtract_rows(w.border[x], factor, w.innovation, groups + 1, x, m)
+        for x2 in range(x + 1, m):
+            w.border[x2, x] = w.border[x, x2]
 
 
 @part
@@ -265,4 +267,4 @@ def factorise(problem: Problem, it: Iterate, w: Workspace, regularisation: float
     invert_items(it, w)
     eliminate_items(problem, it, w)
     filter_chain(problem, it, w)
-    ldl_factorise(w.border, 2 * f + 2 * q + 4 + it.multiplier.shape[0], w.border_inverse, w.factor)
+    lu_factorise(w.border, 2 * f + 2 * q + 4 + it.multiplier.shape[0], w.pivot, w.scale)

@@ -211,8 +211,9 @@ class Workspace(NamedTuple):
     share: Vector  # (TOGETHER * A * (A + P),) N and M' of a few items, item by item
     kalman_gain: Matrix  # (G + 1, A)
     innovation: Matrix  # (G + 1, m) L^-1 F
-    border: Matrix  # (m, m) upper triangle of the Schur complement, then its factor
-    border_inverse: Vector  # (m,) reciprocals of the factor's diagonal
+    border: Matrix  # (m, m) Schur complement, then its LU factors
+    pivot: Indices
+    scale: Vector
     step: Vector  # (m,) right-hand side, then border part of the step
     residual_border: Vector  # (m,)
     comp_mass: Vector
