@@ -3,13 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 
-__all__ = ["kernel"]
+__all__ = ["kernel", "remember"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+HERE = Path(__file__).parent
+
+
+@cache
+def digest(*folders: Path) -> str:
+    """Return a fingerprint of the Python files in these folders."""
+    found = blake2b(digest_size=16)
+    for folder in folders:
+        for file in sorted(folder.glob("*.py")):
+            found.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return found.hexdigest()
+
+
+def remember(compiled: Any, *folders: Path) -> Any:
+    """Cache on disk what a function compiles to, until a file changes in this folder or in one of these.
+
+    A compiled function contains what it calls, but Numba by itself looks at the function's own file only:
+    with another file changed, by an update say, it would go on with old code, or mix old with new and crash.
+    """
+    compiled.enable_caching()
+    file = compiled._cache._cache_file
+    file._source_stamp = (file._source_stamp, digest(HERE, *folders))
+    return compiled
 
 
 def kernel(function: Function) -> Function:
@@ -22,5 +49,5 @@ def kernel(function: Function) -> Function:
     Numba compiles once per type of argument, and a read-only array is another type than a writeable
     one. Pass the same kind each time: metric tables are read-only, everything else is writeable.
     """
-    options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-    return cast(Function, numba.njit(fastmath=False, **options)(function))
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    return cast(Function, remember(numba.njit(fastmath=False, **options)(function)))

@@ -17,7 +17,9 @@ import numba as nb
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from .state import LEAN, Parts
+from metricfit.game.compiled import remember
+
+from .state import HERE, LEAN, Parts
 
 __all__ = ["addresses", "part"]
 
@@ -45,9 +47,10 @@ def kinds_of(function: Callable[..., Any]) -> tuple[Any, ...]:
     return tuple(kind(annotation) for name, annotation in annotations.items() if name != "return")
 
 
-def compile_kernel(function: Any) -> None:
-    """Compile a kernel for the types in its annotations, or load it from disk."""
+def compile_kernel(function: Any) -> bool:
+    """Compile a kernel for the types in its annotations, or load it from disk; whether it was there."""
     function.compile(kinds_of(function.py_func))
+    return not function.stats.cache_misses
 
 
 class Part:
@@ -55,7 +58,7 @@ class Part:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self.compiled = nb.njit(cache=True, **LEAN)(function)
+        self.compiled = remember(nb.njit(**LEAN)(function), HERE)
 
     @property
     def signature(self) -> Any:

@@ -1,11 +1,14 @@
 """What the interior point method works on: the restricted game and the current iterate."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeVar, cast
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
+
+from metricfit.game.compiled import remember
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -19,6 +22,8 @@ Indices = Annotated[Ints, nb.int64[::1]]
 IndexRows = Annotated[Ints, nb.int64[:, ::1]]
 Marks = Annotated[Flags, nb.boolean[::1]]
 FixedTable = Annotated[Floats, nb.types.Array(nb.float64, 2, "C", readonly=True)]
+
+HERE = Path(__file__).parent
 
 MAX_COLUMNS = 64
 """Largest number of set sizes each player may have in play as full columns."""
@@ -43,7 +48,7 @@ OPTIONS: dict[str, Any] = {
     "fastmath": {"nsz", "arcp", "contract", "reassoc"},
     "error_model": "numpy",
 }
-KERNEL = OPTIONS | {"cache": True, "no_cfunc_wrapper": True}
+KERNEL = OPTIONS | {"no_cfunc_wrapper": True}
 INNER = OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 LEAN = INNER | {"_nrt": False}
 
@@ -52,7 +57,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def kernel(function: Function) -> Function:
     """Compile a function that Python calls; it is cached on disk with all that it calls."""
-    return cast(Function, nb.njit(**KERNEL)(function))
+    return cast(Function, remember(nb.njit(**KERNEL)(function), HERE))
 
 
 def inner(function: Function) -> Function:
@@ -163,25 +168,26 @@ def new_iterate(problem: Problem) -> Iterate:
 class Parts(NamedTuple):
     """Addresses of the functions that are compiled on their own, see :mod:`.parts`.
 
-    They are compiled in this order; a short one comes first, as the sign that there is work for a helper.
+    They are in the order of the time it takes to compile them: the last ones are compiled first, so that
+    nobody waits for a long one at the end.
     """
 
-    restore: int
-    follow_path: int
-    price_adversary: int
     price_predictor: int
-    pool: int
-    add_adversary: int
     add_predictor: int
     split_adversary: int
     start: int
-    evaluate: int
+    pool: int
+    price_adversary: int
+    restore: int
+    add_adversary: int
     factorise: int
-    invert_items: int
     eliminate_items: int
+    evaluate: int
     filter_chain: int
-    newton_step: int
+    invert_items: int
     direction: int
+    newton_step: int
+    follow_path: int
 
 
 class Workspace(NamedTuple):
