@@ -1,10 +1,11 @@
-"""The solver is compiled once per installation, by two processes, for one set of types."""
+"""The solver is compiled once per installation, by several processes, for one set of types."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numba
@@ -48,11 +49,36 @@ def test_every_part_has_an_address() -> None:
 
 
 @pytest.mark.parametrize("executable", ["", "/usr/sbin/uwsgi", "/no/such/folder/python"])
-def test_there_is_no_helper_where_python_cannot_be_started(
+def test_nobody_waits_for_workers_that_cannot_be_started(
     executable: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", executable)
-    assert compiling._start_helper() is None
+    compiling._compile_elsewhere(["start"])
+
+
+def test_nobody_waits_for_workers_that_die(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiling, "__name__", "metricfit.no_such_module")
+    compiling._compile_elsewhere(["start", "pool", "restore"])
+
+
+def test_an_interrupt_ends_the_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[subprocess.Popen[str]] = []
+    start = compiling._start_worker
+
+    def interrupted(*_: object) -> None:
+        while not started:
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+
+    def remembered() -> subprocess.Popen[str]:
+        started.append(start())
+        return started[-1]
+
+    monkeypatch.setattr(compiling, "_start_worker", remembered)
+    monkeypatch.setattr(compiling, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        compiling._compile_elsewhere(["start", "pool", "restore"])
+    assert all(worker.poll() is not None for worker in started)
 
 
 def run(cache: Path, preamble: str = "") -> tuple[float, list[str], str]:
@@ -65,18 +91,17 @@ def run(cache: Path, preamble: str = "") -> tuple[float, list[str], str]:
 
 
 @pytest.mark.slow
-def test_a_helper_shares_the_work_and_later_processes_have_none(tmp_path: Path) -> None:
+def test_workers_do_the_work_and_later_processes_have_none(tmp_path: Path) -> None:
     _, own, message = run(tmp_path)
     assert len(message.splitlines()) == 1
     assert "once per installation" in message
-    if compiling._processors() > 1:
-        assert len(own) < len(Parts._fields)
+    assert own == [Parts._fields[0]]
     seconds, own, message = run(tmp_path)
     assert (own, message) == ([], "")
     assert seconds < 1.0
 
 
 @pytest.mark.slow
-def test_without_a_helper_one_process_compiles_everything(tmp_path: Path) -> None:
+def test_without_workers_one_process_compiles_everything(tmp_path: Path) -> None:
     _, own, _ = run(tmp_path, "import sys; sys.executable = ''")
     assert set(own) == set(Parts._fields)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import subprocess
 import sys
 import warnings
@@ -73,22 +72,3 @@ def test_a_later_process_loads_the_kernels_without_a_word() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert float(done.stdout) < 5.0
     assert "compiling" not in done.stderr
-
-
-def test_waiting_for_the_compiler_is_announced(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    from metricfit.solvers.fast import solving
-
-    def slow(*_: object) -> None:
-        import time
-
-        began = time.process_time()
-        while time.process_time() - began < 0.5:
-            pass
-
-    monkeypatch.setattr(solving, "NOTICE_SECONDS", 0.05)
-    monkeypatch.setattr(solving, "_judge", slow)
-    with caplog.at_level(logging.WARNING, logger="metricfit"):
-        solving._compile()
-    assert "compiling the solver" in caplog.text

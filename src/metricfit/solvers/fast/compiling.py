@@ -1,15 +1,22 @@
-"""Compiling the solver, once per installation, by two processes.
+"""Compiling the solver, once per installation, by processes that are there for nothing else.
 
-The parts are cached on disk, so it does not matter which process compiles them: this one goes through them
-from the first, a helper from the last, until they meet. If there is no helper, or nothing comes of it, this
-one finds nothing on disk and compiles them all.
+What they compile is cached on disk, so it does not matter which process compiles what: each is told the next
+name when it is done with one. If none can be started, or nothing comes of it, this process finds nothing on
+disk and compiles everything itself.
 """
 
+import contextlib
 import gc
+import logging
 import os
+import queue
 import subprocess
 import sys
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
+
+from llvmlite import binding as llvm
 
 from .parts import REGISTERED, compile_kernel
 from .playing import solve_games
@@ -17,53 +24,109 @@ from .state import Parts
 
 __all__ = ["compile_solver"]
 
+MOST_WORKERS = 4
+"""One of them is busy with the kernel alone for a third of the work."""
+
+LLVM_OPTIONS = (
+    "--force-vector-width=4",
+    "--force-vector-interleave=1",
+    "--unroll-runtime=0",
+    "--unroll-allow-partial=0",
+)
+"""Loops run over the items of a batch or over columns: vectors of four numbers, one at a time.
+
+By itself LLVM unrolls them to 16 or 32 numbers per turn, so that of 25 items most are left to the scalar loop
+behind. With these, games of 25 and 100 items take a tenth less time, and the compiler a fifth less. They
+hold for a whole process, so only the workers set them.
+"""
+
+KERNEL = solve_games.__name__
+
+Worker = subprocess.Popen[str]
+
 
 def compile_solver() -> None:
     """Compile what is not on disk, and load the rest."""
-    names = iter(Parts._fields)
-    if all(_was_on_disk(name) for name in names):
-        return
-    helper = _start_helper()
-    try:
-        compile_kernel(solve_games)
-        for name in names:
-            REGISTERED[name].address()
-    finally:
-        if helper is not None:
-            helper.kill()
-            helper.wait()
+    names = iter((*Parts._fields, KERNEL))
+    for name in names:
+        if _load(name):
+            continue
+        logging.getLogger("metricfit").warning(
+            "compiling the solver, about twenty seconds; this happens once per installation"
+        )
+        others = list(names)
+        _compile_elsewhere(others[::-1])
+        for other in others:
+            _load(other)
 
 
-def compile_backwards() -> None:
-    """Compile all parts, the last one first, in a process that is there for nothing else."""
+def work() -> None:
+    """Compile what standard input names line by line, and answer each name with a line when it is on disk."""
     gc.disable()
-    for name in reversed(Parts._fields):
-        REGISTERED[name].address()
+    for option in LLVM_OPTIONS:
+        llvm.set_option("metricfit", option)
+    for line in sys.stdin:
+        _load(line.strip())
+        print(flush=True)
 
 
-def _was_on_disk(name: str) -> bool:
+def _load(name: str) -> bool:
+    """Load a part or the kernel from disk; if it is not there, compile it, and return False."""
+    if name == KERNEL:
+        return compile_kernel(solve_games)
     part = REGISTERED[name]
     part.address()
     return not part.compiled.stats.cache_misses
 
 
-def _start_helper() -> "subprocess.Popen[bytes] | None":
-    """Start the helper if there is a processor for it, and if this is an ordinary Python."""
-    if _processors() < 2 or not Path(sys.executable or "").name.lower().startswith("python"):
-        return None
+def _compile_elsewhere(names: Iterable[str]) -> None:
+    """Have workers compile these, in this order; what they fail to do is left undone."""
+    if not Path(sys.executable or "").name.lower().startswith("python"):
+        return
+    waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
+    for name in names:
+        waiting.put(name)
+    count = min(MOST_WORKERS, _processors())
+    workers: list[Worker] = []
+    with ThreadPoolExecutor(count) as threads:
+        try:
+            wait([threads.submit(_keep_busy, waiting, workers) for _ in range(count)])
+        finally:
+            _drop_all(waiting)
+            for worker in workers:
+                worker.kill()
+
+
+def _keep_busy(waiting: "queue.SimpleQueue[str]", workers: list[Worker]) -> None:
+    """Start a worker and hand it one name after the other, until there are none or it has died."""
+    with contextlib.suppress(OSError, queue.Empty), _start_worker() as worker:
+        workers.append(worker)
+        assert worker.stdin is not None
+        assert worker.stdout is not None
+        answer = "\n"
+        while answer:
+            print(waiting.get_nowait(), file=worker.stdin, flush=True)
+            answer = worker.stdout.readline()
+
+
+def _drop_all(waiting: "queue.SimpleQueue[str]") -> None:
+    with contextlib.suppress(queue.Empty):
+        while True:
+            waiting.get_nowait()
+
+
+def _start_worker() -> Worker:
     # It is to find the same modules as this process, and none of the working folder.
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONSAFEPATH": "1"}
-    try:
-        return subprocess.Popen(
-            [sys.executable, "-c", f"from {__name__} import compile_backwards; compile_backwards()"],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-        )
-    except OSError:
-        return None
+    return subprocess.Popen(
+        [sys.executable, "-c", f"from {__name__} import work; work()"],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+    )
 
 
 def _processors() -> int:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import logging
-import time
 from dataclasses import replace
 from functools import cache
-from threading import Event, Lock, Thread
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -44,8 +42,6 @@ ATTEMPTS = ((1e-6, 1), (1e-8, 4), (1e-4, 4))
 
 FIRST_TARGET, SECOND_TARGET = 0.9, 0.1
 """Shares of the tolerance that are aimed at: cleaning takes a little, meeting constraints may take much."""
-
-NOTICE_SECONDS = 2.0
 
 COMPILING = Lock()
 """Held while the kernels compile, so that threads wait for each other instead of all announcing it."""
@@ -146,31 +142,10 @@ def _room(constraints: int, sizes: int, blocks: int) -> tuple[Floats, Ints, Floa
 
 @cache
 def _ready() -> None:
-    """Compile the kernels, or load them from disk; say so if it takes a while."""
+    """Compile the kernels, or load them from disk, and call them once."""
     with COMPILING:
-        _compile()
-
-
-def _compile() -> None:
-    finished = Event()
-    notice = Thread(target=_announce, args=(finished, time.process_time()), daemon=True)
-    notice.start()
-    try:
         compile_solver()
         _judge(accuracy, np.array([[0.1, -0.1]]), 1e-3, 50)
-    finally:
-        finished.set()
-        notice.join()
-
-
-def _announce(finished: Event, began: float) -> None:
-    """Say what is being waited for after a while of work: on a busy machine, loading takes long as well."""
-    while not finished.wait(0.1):
-        if time.process_time() - began > NOTICE_SECONDS:
-            logging.getLogger("metricfit").warning(
-                "compiling the solver, about twenty seconds; this happens once per installation"
-            )
-            return
 
 
 def _solve_items(game: Game, tol: float, max_iter: int) -> Answer:
