@@ -97,6 +97,19 @@ def test_large_games_are_bounded_as_small_ones_are(metric, scale, monkeypatch):
     assert np.all(in_parts <= by_size + 1e-11)
 
 
+@pytest.mark.parametrize("n", [300, 3000])
+def test_prefixes_are_summed_up_as_any_other_sets_are(n, monkeypatch):
+    random = np.random.default_rng(n)
+    game = make_game(mf.kappa, random.normal(size=n))
+    edges = np.unique(np.concatenate((random.integers(0, n, 100), [0, n])))
+    weights = random.dirichlet(np.ones(edges.size))
+    prefixes = Strategy(edges, weights, weights[:, None] * np.tri(edges.size, edges.size - 1, -1), edges)
+    monkeypatch.setattr(best_response, "SMALL_PRODUCT", 0)
+    quick = adversary_values(game, prefixes)
+    monkeypatch.setattr(best_response, "FEW_CHANGES", 0.0)
+    np.testing.assert_allclose(quick, adversary_values(game, prefixes), rtol=0.0, atol=1e-11)
+
+
 @settings(deadline=None, max_examples=50)
 @given(
     keys=st.lists(st.integers(-5, 5).map(float) | st.floats(-1e3, 1e3), max_size=120),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from metricfit.game.compiled import kernel
 from metricfit.game.definition import TABLE_LIMIT, Game
@@ -30,6 +31,10 @@ CHUNK_CELLS = 1 << 21
 
 # Multiplications up to which a product of two matrices is written out.
 SMALL_PRODUCT = 200_000
+
+# Most sets of a large game are prefixes, whose marginals change once. Up to this share of places where a
+# marginal changes, sums of changes are faster than a product of matrices.
+FEW_CHANGES = 0.1
 
 # Above TABLE_LIMIT a best response of the adversary is bounded from below to within this.
 LARGE_GAME_PRECISION = 1e-9
@@ -129,9 +134,12 @@ def adversary_values(game: Game, predictor: Strategy) -> NDArray[np.float64]:
     values = np.empty(n + 1)
     step = _chunk(n, predictor)
     running = np.concatenate((np.zeros(1), np.cumsum(game.scores))) if n > TABLE_LIMIT else values
+    changes = csr_array(np.diff(predictor.marginals, axis=1, prepend=0.0).T)
+    few = changes.nnz < FEW_CHANGES * predictor.marginals.size
     for start in range(0, n + 1, step):
         alpha, beta = game.payoff_rows(predictor.sizes, start, min(start + step, n + 1))
-        item_values, constant = alpha.T @ predictor.marginals, predictor.weights @ beta
+        item_values = _summed(changes, alpha) if few else alpha.T @ predictor.marginals
+        constant = predictor.weights @ beta
         if n <= TABLE_LIMIT:
             _bottom_sums(item_values, predictor.blocks, game.scores, start, constant, values)
         else:
@@ -171,6 +179,13 @@ def bounds(
         if slacks.min() < -SLACK_TOLERANCE:
             return -np.inf, upper
     return float(adversary_values(game, predictor).min()), upper
+
+
+def _summed(changes: csr_array, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what each block is worth from what changes between it and the block before."""
+    values = changes @ alpha
+    np.cumsum(values, axis=0, out=values)
+    return np.ascontiguousarray(values.T)
 
 
 def _chunk(n: int, strategy: Strategy) -> int:
