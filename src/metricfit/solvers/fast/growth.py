@@ -210,17 +210,72 @@ def item_losses(problem: Problem, it: Iterate, row: int, loss: Floats) -> None:
             loss[i] -= alpha * it.adversary.marginal[INSIDE, b, i]
 
 
+@lean
+def nearby(problem: Problem, it: Iterate, row: int, share: Floats) -> tuple[int, int]:
+    """Fill in how much of the chain's sets near this size makes sets of this size on average.
+
+    It is half of their probability on one side, and on the other as much as balances it. Returns the first
+    and the last of them.
+    """
+    groups = problem.items.shape[1]
+    size = problem.predictor_sizes[row]
+    place = 0
+    while place < groups and problem.predictor_sizes[problem.chain[place]] < size:
+        place += 1
+    wide = max(2, groups // 8)
+    first, last = max(1, place - wide), min(groups - 1, place + wide)
+    below, above = 0.0, 0.0
+    for j in range(first, last + 1):
+        distance = problem.predictor_sizes[problem.chain[j]] - size
+        share[j] = distance
+        if distance < 0.0:
+            below -= it.chain_mass[j] * distance
+        else:
+            above += it.chain_mass[j] * distance
+    low = min(1.0, above / below) if below > 0.0 else 0.0
+    high = min(1.0, below / above) if above > 0.0 else 0.0
+    for j in range(first, last + 1):
+        factor = low if share[j] < 0.0 else high if share[j] > 0.0 else 1.0
+        share[j] = 0.5 * factor * it.chain_mass[j]
+    return first, last
+
+
 @part
 def add_predictor(problem: Problem, it: Iterate, w: Workspace, row: int, mass: float, mu: float) -> None:
-    """Let the predictor play all sets of this size, not only the chain's."""
-    dilute(it.predictor, 1.0 - mass)
-    for j in range(it.chain_mass.shape[0]):
+    """Let the predictor play all sets of this size, not only the chain's.
+
+    The new column gets a little of everything, spread as on the central path, and most of its mass from the
+    chain's sets of about its size: what items are worth to the adversary hardly changes by that.
+    """
+    predictor = it.predictor
+    groups = problem.items.shape[1]
+    loss, share, moved = w.scratch[0], w.scratch[1], w.factor
+    mass *= 0.3
+    dilute(predictor, 1.0 - mass)
+    for j in range(groups + 1):
         it.chain_mass[j] *= 1.0 - mass
-    loss = w.scratch[0]
+    first, last = nearby(problem, it, row, moved)
+    taken = 0.0
+    for j in range(first, last + 1):
+        taken += moved[j]
     item_losses(problem, it, row, loss)
-    size = problem.predictor_sizes[row]
-    price = open_column(it.predictor, row, loss, problem.items[WEIGHT], size, mass, mu, w.scratch[1])
-    it.predictor.price[it.predictor.used[0] - 1] = -price
+    size, total = problem.predictor_sizes[row], mass + taken
+    price = open_column(predictor, row, loss, problem.items[WEIGHT], size, total, mu, share)
+    a = predictor.used[0] - 1
+    predictor.price[a] = -price
+    inside, outside = predictor.marginal[INSIDE, a], predictor.marginal[OUTSIDE, a]
+    for j in range(first, last + 1):
+        it.chain_mass[j] -= moved[j]
+    running = 0.0
+    for i in range(groups - 1, -1, -1):
+        if first <= i + 1 <= last:
+            running += moved[i + 1]
+        inside[i] = mass * share[i] + running
+        outside[i] = mass * (1.0 - share[i]) + (taken - running)
+        excess = loss[i] - price
+        slack = ITEM_SHARE * min(mu / inside[i], mu / outside[i])
+        predictor.marginal[DUAL_INSIDE, a, i] = max(excess, 0.0) + slack
+        predictor.marginal[DUAL_OUTSIDE, a, i] = max(-excess, 0.0) + slack
 
 
 @part
