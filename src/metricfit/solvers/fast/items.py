@@ -14,8 +14,10 @@ with diagonal :math:`D` and :math:`E`; :math:`A`, alpha between columns in play,
     \Delta Q = N g - M^\top h, \quad \Delta P = M g + L h, \qquad
     N = (D + A^\top E^{-1} A)^{-1}, \; L = (E + A D^{-1} A^\top)^{-1}, \; M = E^{-1} A N = L A D^{-1} .
 
-Only the smaller of :math:`N` and :math:`L` is inverted; the other follows from it. Everything runs along the
-items, so that a loop over them is one over neighbours in memory.
+Only the smaller of :math:`N` and :math:`L` is inverted; the other follows from it, as the difference between
+what it would be without the other player and what that player takes away. Where next to nothing is left of
+it, the larger one is inverted instead. Everything runs along the items, so that a loop over them is one over
+neighbours in memory.
 """
 
 from .border import subtract_rows
@@ -39,6 +41,9 @@ from .state import (
     Workspace,
     lean,
 )
+
+LOST = 1e-9
+"""Share of a difference below which too many digits of it are lost."""
 
 
 @lean
@@ -97,11 +102,13 @@ def invert(matrix: Floats, size: int, column: Floats, scaled: Floats) -> None:
 @lean
 def invert_side(
     small: Floats, large: Floats, alpha: Floats, s: int, l: int, own: Floats, other: Floats, w: Workspace
-) -> None:
+) -> bool:
     """Fill in ``own`` for the side with ``s`` columns, ``other`` for the one with ``l``, and ``w.mixed``.
 
-    ``alpha`` is (s, l) and ``w.mixed`` gets the larger side's index first.
+    ``alpha`` is (s, l) and ``w.mixed`` gets the index of the side with ``l`` first. False if ``other`` is
+    lost to rounding.
     """
+    kept = True
     items = own.shape[2]
     soft, factor = large[SOFTNESS], w.factor
     for x in range(s):
@@ -130,11 +137,25 @@ def invert_side(
             for x in range(s):
                 factor[x] = alpha[x, z2]
             subtract_rows(entry, factor, w.mixed[z], s, ZERO, items)
+            if z2 == z:
+                for i in range(items):
+                    kept = kept and entry[i] > LOST
             for i in range(items):
                 entry[i] *= soft[z2, i]
             if z2 < z:
                 for i in range(items):
                     other[z2, z, i] = entry[i]
+    return kept
+
+
+@lean
+def transpose(matrix: Floats, size: int) -> None:
+    """Exchange the entries of all items' matrices across the diagonal."""
+    for x in range(size):
+        for y in range(x):
+            one, other = matrix[x, y], matrix[y, x]
+            for i in range(one.shape[0]):
+                one[i], other[i] = other[i], one[i]
 
 
 @part
@@ -146,13 +167,21 @@ def invert_items(it: Iterate, w: Workspace) -> None:
         for b in range(q):
             for i in range(items):
                 w.inverse[b, b, i] = w.adversary[SOFTNESS, b, i]
-    elif f < q:
-        invert_side(w.predictor, w.adversary, w.cross, f, q, w.inverse_p, w.inverse, w)
-    else:
-        for a in range(f):
-            for b in range(q):
-                w.cross_t[b, a] = w.cross[a, b]
-        invert_side(w.adversary, w.predictor, w.cross_t, q, f, w.inverse, w.inverse_p, w)
+        return
+    for a in range(f):
+        for b in range(q):
+            w.cross_t[b, a] = w.cross[a, b]
+    smaller = f < q
+    for attempt in range(2):
+        of_predictor = smaller == (attempt == 0)
+        if of_predictor:
+            kept = invert_side(w.predictor, w.adversary, w.cross, f, q, w.inverse_p, w.inverse, w)
+        else:
+            kept = invert_side(w.adversary, w.predictor, w.cross_t, q, f, w.inverse, w.inverse_p, w)
+        if kept:
+            break
+    if of_predictor != smaller:
+        transpose(w.mixed, max(q, f))
 
 
 @lean
