@@ -231,6 +231,7 @@ def follow_path(
     magnitude, mu = start(problem, it, w, opening)
     unbalanced = True
     priced = False
+    broken = False  # a step that is not taken is the last one
     upper, lower = np.inf, -np.inf
     aim = 0.5
     iterations = 0
@@ -245,7 +246,7 @@ def follow_path(
         gap, pairs = complementarity(problem, it)
         if not (0.0 <= gap < 1e15):
             break
-        done = iterations >= max_iterations
+        done = broken or iterations >= max_iterations
         if (gap < aim or done) and not priced:
             tidy(problem, it)
             stride = 1 if done or gap < 20.0 * tolerance else coarse
@@ -320,6 +321,5 @@ def follow_path(
         priced = False
         iterations += 1
         factorise(problem, it, w, regularisation)
-        if not newton_step(problem, it, w, gap / pairs, pairs):
-            break
+        broken = not newton_step(problem, it, w, gap / pairs, pairs)
     return upper, lower, iterations

@@ -6,6 +6,8 @@ the right-hand side kept as :math:`c = (\text{target} - x z - \Delta x \Delta z)
 changes follow from :math:`t = \Delta x / x`: they are :math:`t` and :math:`-1 - t`.
 """
 
+import numpy as np
+
 from .newton import direction
 from .parts import part
 from .state import (
@@ -182,7 +184,11 @@ def newton_step(problem: Problem, it: Iterate, w: Workspace, mu: float, pairs: f
         own, dual = max(own, own_2), max(dual, dual_2)
         own_2, dual_2 = reach(it.multiplier, it.multiplier_slack, step_multiplier, w.comp_multiplier)
         own, dual = max(own, own_2), max(dual, dual_2)
-        if not (own < 1e12 and dual < 1e12):
+        # Unknowns that are not numbers do not show in a maximum, but in a sum.
+        total = 0.0
+        for x in range(levels + 2):
+            total += step[x]
+        if not (own < 1e12 and dual < 1e12 and abs(total) < np.inf):
             return False
         fraction = 0.95 if correct else 1.0
         own, dual = min(1.0, fraction / own), min(1.0, fraction / dual)
