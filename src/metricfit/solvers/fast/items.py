@@ -42,7 +42,7 @@ from .state import (
     lean,
 )
 
-LOST = 1e-9
+LOST = 1e-4
 """Share of a difference below which too many digits of it are lost."""
 
 
