@@ -84,7 +84,7 @@ def compile_kernel(architecture: str) -> bytes:
 
     def compiled() -> bytes:
         logging.getLogger("metricfit").warning(
-            "compiling the solver for the GPU, less than a minute; this happens once per installation"
+            "compiling the solver for the GPU, about a minute; this happens once per installation"
         )
         nvrtc = find_nvrtc()
         if nvrtc is not None:

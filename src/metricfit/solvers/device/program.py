@@ -14,6 +14,7 @@ __all__ = ["cuda_source", "host_source", "kept"]
 
 PARTS = (
     "block.cuh",
+    "tiles.cuh",
     "state.cuh",
     "items.cuh",
     "chain.cuh",

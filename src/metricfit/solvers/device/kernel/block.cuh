@@ -65,6 +65,26 @@ INLINE double absolute(double x) { return x < 0.0 ? -x : x; }
 INLINE bool is_finite(double x) { return x - x == 0.0; }
 INLINE double undefined() { return HUGE_VALUE * HUGE_VALUE * 0.0; }
 
+// Share the numbers below count out among the threads, each of which reads for several of them before it uses the first:
+// far memory answers late, but to many at a time. use(index, read(index)).
+constexpr int AHEAD = 4;
+template <class Read, class Use>
+INLINE void each_ahead(int count, Read read, Use use) {
+#pragma unroll 1
+    for (int first = thread(); first < count; first += AHEAD * threads()) {
+        decltype(read(0)) known[AHEAD];
+#pragma unroll
+        for (int c = 0; c < AHEAD; ++c) {
+            const int index = first + c * threads();
+            known[c] = read(index < count ? index : first);
+        }
+#pragma unroll
+        for (int c = 0; c < AHEAD; ++c) {
+            if (first + c * threads() < count) use(first + c * threads(), known[c]);
+        }
+    }
+}
+
 // Two numbers: neighbours in memory, or both results of a reduction.
 struct alignas(16) Pair {
     double first, second;

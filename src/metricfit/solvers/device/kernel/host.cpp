@@ -12,8 +12,8 @@ extern "C" int quick_numbers(int n) {
     Arena near = {nullptr, SOLVER_SIZE}, far = {nullptr, 0};
     Solver s;
     take_memory(near, far, s, n);
-    return static_cast<int>(near.used) + larger(scratch_needed(n, CAPACITY, CAPACITY),
-                                                  (CAPACITY + PANEL) * LARGEST_BORDER + PANEL_SIZE);
+    return static_cast<int>(near.used) + larger(scratch_needed(n, CAPACITY),
+                                                  (CAPACITY + PANEL) * LARGEST_BORDER + PANEL_SIZE + PANEL * 2 * CAPACITY);
 }
 
 extern "C" void solve_games(const Batch* batch, int blocks, int count) {

@@ -122,9 +122,31 @@ DEVICE void evaluate_tables(Solver& s, const Border& at) {
         const double* alpha = s.alpha_t + s.adversary.size[smaller(b, q - 1)] * sets;
         LANE_EACH(j, sets) s.chain_alpha[j * pitch + b] = b < q ? alpha[j] : 0.0;
     }
-    EACH(x, f * CROSS_PITCH) {
+    EACH(x, whole_strips(f) * CROSS_PITCH) {
         const int a = x / CROSS_PITCH, b = x % CROSS_PITCH;
-        s.cross[x] = b < q ? s.alpha[s.predictor.size[a] * sets + s.adversary.size[b]] : 0.0;
+        s.cross[x] = a < f && b < q ? s.alpha[s.predictor.size[a] * sets + s.adversary.size[b]] : 0.0;
+    }
+}
+
+// For every item, alpha between the columns of both players times a number for each column of the predictor, or of the
+// adversary, (columns, n): take(column, item, sum) for those of the other.
+template <bool PREDICTOR, class Take>
+INLINE void times_cross(const Solver& s, const double* vector, Take take) {
+    const int n = s.n, f = s.predictor.used, q = s.adversary.used;
+    const int rows = PREDICTOR ? q : f, depth = PREDICTOR ? f : q, across = (n + 2 * TILE - 1) / (2 * TILE);
+    const double* cross = s.cross;
+    // The depth is filled up, so that no operand is left over to be waited for alone.
+    WARP_EACH(task, in_tiles(rows) * across) {
+        const int row = task / across * TILE, first = task % across * 2 * TILE;
+        Tile sum[1][2] = {};
+        add_product(sum, whole_strips(depth),
+                    [=](int x, int k) { return cross[PREDICTOR ? k * CROSS_PITCH + row + x : (row + x) * CROSS_PITCH + k]; },
+                    [=](int k, int i) {
+                        return k < depth && first + i < n ? far_read(vector + k * n + first + i) : 0.0;
+                    });
+        each_entry(sum, [=](int x, int i, double value) {
+            if (row + x < rows && first + i < n) take(row + x, first + i, value);
+        });
     }
 }
 
@@ -132,25 +154,20 @@ DEVICE void evaluate_tables(Solver& s, const Border& at) {
 DEVICE void evaluate(Solver& s) {
     place_chain(s);
     const Border at = border_of(s);
-    const int n = s.n, q = at.q, f = at.f, sets = n + 1, pitch = s.pitch;
+    const int n = s.n, q = at.q, sets = n + 1, pitch = s.pitch;
     const Columns &adversary = s.adversary, &predictor = s.predictor;
     evaluate_tables(s, at);
     evaluate_sums(s, at);
     barrier();
-    EACH(x, q * n) {
-        const int b = x / n, i = x % n;
-        double value = s.own[x] - s.score[i] + adversary.price[b];
-#pragma unroll 4
-        for (int a = 0; a < f; ++a) value += s.cross[a * CROSS_PITCH + b] * predictor.inside[a * n + i];
+    times_cross<true>(s, predictor.inside, [&](int b, int i, double value) {
+        const int x = b * n + i;
+        value += s.own[x] - s.score[i] + adversary.price[b];
         s.residual_item[x] = value - adversary.dual_inside[x] + adversary.dual_outside[x];
-    }
-    EACH(x, f * n) {
-        const int a = x / n, i = x % n;
-        double value = -predictor.price[a];
-#pragma unroll 4
-        for (int b = 0; b < q; ++b) value += s.cross[a * CROSS_PITCH + b] * adversary.inside[b * n + i];
-        s.residual_predictor[x] = value + predictor.dual_inside[x] - predictor.dual_outside[x];
-    }
+    });
+    times_cross<false>(s, adversary.inside, [&](int a, int i, double value) {
+        const int x = a * n + i;
+        s.residual_predictor[x] = value - predictor.price[a] + predictor.dual_inside[x] - predictor.dual_outside[x];
+    });
     EACH(j, sets) {
         double value = s.beta_t[j] * adversary.mass[CAPACITY] + s.beta_t[n * sets + j] * adversary.mass[CAPACITY + 1];
 #pragma unroll 4
@@ -170,12 +187,13 @@ INLINE double item_target(const Solver& s, const Border& at, int x, int i) {
     if (x < at.f) {
         const int y = x * n + i;
         const double scaled = s.rhs_predictor[y] * s.predictor_inverse[y];
-        return s.predictor_out[y] * (scaled - s.along[y]) - s.goal_predictor.outside[y] / s.predictor.outside[y];
+        return s.predictor_out[y] * (scaled - s.along[y]) -
+               s.goal_predictor.outside[y] * reciprocal(s.predictor.outside[y]);
     }
     if (x < at.masses) return -s.own[(x - at.prices) * n + i];
     if (x < at.prices_p) {
         const int y = (x - at.masses) * n + i;
-        return s.goal.outside[y] / s.adversary.outside[y] + s.curvature_out[y] * s.own[y];
+        return s.goal.outside[y] * reciprocal(s.adversary.outside[y]) + s.curvature_out[y] * s.own[y];
     }
     const int y = (x - at.prices_p) * n + i;
     return s.along[y] - s.rhs_predictor[y] * s.predictor_inverse[y];
@@ -186,8 +204,7 @@ INLINE double border_target(const Solver& s, const Border& at, int x) {
     const int q = at.q, b = x - at.masses;
     double total = 0.0;
     if (x < at.levels && !(b >= q && x < at.prices_p)) {
-        LANE_EACH(i, s.n) total += item_target(s, at, x, i);
-        total = warp_sum(total);
+        total = sum_along(s.n, [&](int i) { return item_target(s, at, x, i); });
     }
     if (x < at.f) total -= s.goal_predictor.mass[x] / s.predictor.mass[x];
     if (b >= 0 && x < at.prices_p) {
@@ -213,42 +230,45 @@ INLINE void times_inverse(const Solver& s, const double* vector, double* result)
 
 // What the items alone would do for these targets: own = N^-1 rhs, along = E^-1 A own.
 DEVICE void answer_alone(Solver& s) {
-    const int n = s.n, q = s.adversary.used, f = s.predictor.used;
+    const int n = s.n, f = s.predictor.used;
     const Columns &adversary = s.adversary, &predictor = s.predictor;
-    EACH(x, f * n) {
-        const double value = s.goal_predictor.outside[x] / predictor.outside[x] -
-                             s.goal_predictor.inside[x] / predictor.inside[x] - s.residual_predictor[x];
-        s.rhs_predictor[x] = value;
-        s.along[x] = value * s.predictor_inverse[x];
-    }
+    struct Answer {
+        double value, along;
+    };
+    each_ahead(f * n,
+               [&](int x) {
+                   const double value = s.goal_predictor.outside[x] * reciprocal(predictor.outside[x]) -
+                                        s.goal_predictor.inside[x] * reciprocal(predictor.inside[x]) -
+                                        s.residual_predictor[x];
+                   return Answer{value, value * s.predictor_inverse[x]};
+               },
+               [&](int x, const Answer& found) {
+                   s.rhs_predictor[x] = found.value;
+                   s.along[x] = found.along;
+               });
     EACH(j, n + 1) s.rhs_chain[j] = s.residual_chain[j] + s.goal_chain[j] / s.chain_mass[j];
     barrier();
-    EACH(x, q * n) {
-        const int b = x / n, i = x % n;
-        double value = s.goal.inside[x] / adversary.inside[x] - s.goal.outside[x] / adversary.outside[x];
-#pragma unroll 4
-        for (int a = 0; a < f; ++a) value += s.cross[a * CROSS_PITCH + b] * s.along[a * n + i];
+    times_cross<true>(s, s.along, [&](int b, int i, double value) {
+        const int x = b * n + i;
+        value += s.goal.inside[x] * reciprocal(adversary.inside[x]);
+        value -= s.goal.outside[x] * reciprocal(adversary.outside[x]);
         value -= s.residual_item[x];
         s.rhs_item[x] = value;
         if (f == 0) s.own[x] = value / s.curvature[x];
-    }
+    });
     barrier();
     if (f == 0) return;
     times_inverse(s, s.rhs_item, s.own);
-    EACH(x, f * n) {
-        const int a = x / n, i = x % n;
-        double value = 0.0;
-#pragma unroll 4
-        for (int b = 0; b < q; ++b) value += s.cross[a * CROSS_PITCH + b] * s.own[b * n + i];
-        s.along[x] = value * s.predictor_inverse[x];
-    }
+    times_cross<false>(s, s.own, [&](int a, int i, double value) {
+        s.along[a * n + i] = value * s.predictor_inverse[a * n + i];
+    });
     barrier();
 }
 
 // The step of the items' marginals, once the chain's and the border's are known.
 DEVICE void answer_together(Solver& s) {
     const Border at = border_of(s);
-    const int n = s.n, q = at.q, f = at.f;
+    const int n = s.n, f = at.f;
     const double* step = s.step;
     EACH(x, f * n) {
         const int a = x / n;
@@ -257,25 +277,21 @@ DEVICE void answer_together(Solver& s) {
         s.goal_predictor.step[x] = value - s.rhs_predictor[x];
     }
     barrier();
-    EACH(x, q * n) {
-        const int b = x / n, i = x % n;
+    times_cross<true>(s, s.along, [&](int b, int i, double against) {
+        const int x = b * n + i;
         double value = s.rhs_item[x] - s.running[b * (n + 1) + i];
         value += s.curvature_out[x] * step[at.masses + b] - step[at.prices + b];
-#pragma unroll 4
-        for (int a = 0; a < f; ++a) value -= s.cross[a * CROSS_PITCH + b] * s.along[a * n + i];
+        value -= against;
         s.own[x] = value;
         if (f == 0) s.goal.step[x] = value / s.curvature[x];
-    }
+    });
     barrier();
     if (f == 0) return;
     times_inverse(s, s.own, s.goal.step);
-    EACH(x, f * n) {
-        const int a = x / n, i = x % n;
-        double value = s.goal_predictor.step[x];
-#pragma unroll 4
-        for (int b = 0; b < q; ++b) value += s.cross[a * CROSS_PITCH + b] * s.goal.step[b * n + i];
-        s.goal_predictor.step[x] = value * s.predictor_inverse[x];
-    }
+    times_cross<false>(s, s.goal.step, [&](int a, int i, double value) {
+        const int x = a * n + i;
+        s.goal_predictor.step[x] = (s.goal_predictor.step[x] + value) * s.predictor_inverse[x];
+    });
     barrier();
 }
 

@@ -110,7 +110,7 @@ DEVICE double best_of_predictor(Solver& s, const Columns& adversary, int k, int 
 // Price every stride-th size and those in play, each by a warp that has memory of its own; the others are skipped.
 template <class Price>
 INLINE void price_sizes(Solver& s, int stride, const int* member, double* value, double skipped, Price price) {
-    const int sets = s.n + 1, size = scratch_needed(s.n, 0, 0), workers = working_warps(s, size);
+    const int sets = s.n + 1, size = scratch_needed(s.n, 0), workers = working_warps(s, size);
     const int scratch = s.scratch + warp() * size;
     if (warp() < workers) {
         const int coarse = (sets + stride - 1) / stride;

@@ -4,7 +4,7 @@
 // own. Both bounds are exact best responses over all sizes, computed here: they are the certificate.
 
 constexpr int ATTEMPTS = 3;
-constexpr int COARSE_ABOVE = 256;  // with more items, sizes are priced coarsely until the gap is small
+constexpr int COARSE_ABOVE = 64;  // with more items, sizes are priced coarsely until the gap is small
 
 // What is wrong with a game that was not solved to the tolerance.
 constexpr int SOLVED = 0, MISSED = 1, NOT_FINITE = 2;
@@ -314,7 +314,8 @@ DEVICE void solve_game(Solver& s, const Batch& batch, int game, long long at, do
     EACH(i, n) {
         double included = winner.mass[CAPACITY + 1];
         for (int b = 0; b < winner.used; ++b) included += winner.inside[b * n + i];
-        adversary[s.order[i]] = included;
+        // The masses sum to 1 but for rounding.
+        adversary[s.order[i]] = absolute(included - 1.0) < 1e-14 ? 1.0 : included;
     }
     EACH(i, n) {
         double included = 0.0;

@@ -28,7 +28,7 @@ struct Targets {
 };
 
 constexpr int LARGEST_BORDER = 4 * CAPACITY + 4;
-constexpr int CROSS_PITCH = CAPACITY + 2;
+constexpr int CROSS_PITCH = CAPACITY + 4;  // tiles are read from it without conflicts between banks
 constexpr int PANEL = 16;  // sets of the chain that are filtered together
 constexpr int NEAR_ITEMS = 256;  // all vectors along the items lie near up to this many
 
@@ -61,6 +61,7 @@ struct Solver {
     int room, room_size;  // for the chain, then for the border or for the warps
     int scratch, scratch_size;  // memory of each warp for itself
     int state, observed, panel;  // (q, m), (PANEL, m), (PANEL, PANEL): the filter's state, observations, covariances
+    int curvatures;  // (PANEL, q + f) of a panel's items
 
     int pitch;  // from one set of the chain to the next in chain_alpha, and in the gains of the filter behind it
     int chain_at, border_at;  // where these are in near memory, or -1 if they are far
@@ -73,6 +74,7 @@ struct Solver {
     double *coupling, *coupling_t;  // (panels, PANEL, PANEL) inverses of the factors of the panels, and transposed
     double* ones;  // (n + 1)
     double *curvature, *curvature_out, *predictor_out, *predictor_inverse;  // (columns, n) diagonals D and E
+    double *curvature_out_t, *predictor_out_t;  // (n, columns)
     double* inverse;  // (n, adversary, adversary) the inverse of each item's block
     double* mixed;  // (n, adversary, predictor)
     double* left;  // (n, predictor, predictor) what remains between the predictor's marginals of each item
@@ -81,6 +83,9 @@ struct Solver {
     double *residual_item, *residual_predictor, *residual_chain;
     Targets goal, goal_predictor;
     double* goal_chain;
+    Targets other_goal, other_goal_predictor;  // the direction before the last, or the next one's targets
+    double *other_goal_chain, other_step[LARGEST_BORDER];
+    int other_step_chain;
     double *cost, *share;  // (n)
     double *value_k, *value_l, *value_pooled;  // (n + 1)
     Columns pooled;
@@ -132,6 +137,7 @@ DEVICE void take_memory(Arena& near, Arena& far, Solver& s, int n) {
     s.noise = near.place(sets);
     s.precision = near.place(sets);
     s.step_chain = near.place(sets);
+    s.other_step_chain = near.place(sets);
     take_columns(far, s.adversary, n);
     take_columns(far, s.predictor, n);
     take_strategy(far, s.best_adversary, n);
@@ -139,6 +145,8 @@ DEVICE void take_memory(Arena& near, Arena& far, Solver& s, int n) {
     take_strategy(far, s.pooled, n);
     take_targets(far, s.goal, n);
     take_targets(far, s.goal_predictor, n);
+    take_targets(far, s.other_goal, n);
+    take_targets(far, s.other_goal_predictor, n);
 
     s.score = along.take(n);
     s.chain_mass = along.take(sets);
@@ -146,6 +154,7 @@ DEVICE void take_memory(Arena& near, Arena& far, Solver& s, int n) {
     s.rhs_chain = along.take(sets);
     s.residual_chain = along.take(sets);
     s.goal_chain = along.take(sets);
+    s.other_goal_chain = along.take(sets);
     s.cost = along.take(n);
     s.share = along.take(n);
     s.pool_level = along.take(n);
@@ -168,6 +177,8 @@ DEVICE void take_memory(Arena& near, Arena& far, Solver& s, int n) {
     s.curvature_out = far.take(wide);
     s.predictor_out = far.take(wide);
     s.predictor_inverse = far.take(wide);
+    s.curvature_out_t = far.take(wide);
+    s.predictor_out_t = far.take(wide);
     s.inverse = far.take(CAPACITY * wide);
     s.mixed = far.take(CAPACITY * wide);
     s.left = far.take(CAPACITY * wide);
@@ -209,15 +220,23 @@ constexpr int FAR = 0;
         else function<CAPACITY, false>(__VA_ARGS__);              \
     } while (false)
 
-// What a warp needs for itself: two columns and what is mixed of an item, or a number for every item.
-INLINE int scratch_needed(int n, int f, int width) { return larger((n + 1) / 2 * 2, 4 * CAPACITY + f * (width + 2)); }
+// From one row to the next of an item's matrices; see CROSS_PITCH.
+INLINE constexpr int item_pitch(int width) { return in_tiles(width) * TILE + 4; }
+
+// A number of columns, filled up to strips of two tiles.
+INLINE int whole_strips(int count) { return (count + 2 * TILE - 1) / (2 * TILE) * 2 * TILE; }
+
+// What a warp needs for itself: three columns, a matrix and a strip of another of an item, or a number for every item.
+INLINE int scratch_needed(int n, int width) {
+    return larger((n + 1) / 2 * 2, 3 * CAPACITY + (in_tiles(width) + 2) * TILE * item_pitch(width));
+}
 
 // The warps that have memory for themselves; all, if the block was given enough.
 INLINE int working_warps(const Solver& s, int size) { return smaller(warps(), s.scratch_size / size); }
 
-// Room for the state of the filter, a panel's observations and their covariances.
+// Room for the state of the filter, a panel's observations and their covariances, and the curvatures of its items.
 constexpr int PANEL_SIZE = PANEL * PANEL;
-INLINE int filter_needed(const Border& at) { return (at.q + PANEL) * at.m + PANEL_SIZE; }
+INLINE int filter_needed(const Border& at) { return (at.q + PANEL) * at.m + PANEL_SIZE + PANEL * (at.q + at.f); }
 
 // Find room for the chain, with what is needed beside it; called by all threads when columns come or go.
 DEVICE void place_chain(Solver& s) {
@@ -226,7 +245,7 @@ DEVICE void place_chain(Solver& s) {
     barrier();
     if (thread() == 0) {
         const int chain = 2 * (width + 2) * (s.n + 1);
-        const int least = larger(scratch_needed(s.n, at.f, width), filter_needed(at));
+        const int least = larger(scratch_needed(s.n, width), filter_needed(at));
         const bool fits = chain + least <= s.room_size;
         s.chain_at = fits ? s.room : -1;
         s.pitch = fits ? width + 2 : CROSS_PITCH;
@@ -246,6 +265,7 @@ DEVICE void place_border(Solver& s) {
         s.state = s.scratch;
         s.observed = s.state + at.q * at.m;
         s.panel = s.observed + PANEL * at.m;
+        s.curvatures = s.panel + PANEL_SIZE;
         const int filter = filter_needed(at);
         const bool beside = filter + border <= s.scratch_size, instead = border <= s.scratch_size;
         s.border = beside ? quick + s.scratch + filter : s.far_border;

@@ -5,15 +5,26 @@ INLINE double aim(double before, double x, double z, double dx, double target, b
     return correct ? before + target - dx * (before - z * dx) * reciprocal(x) : -x * z;
 }
 
+// What is known of an item in a column: both complementary pairs, the column's step of the mass, and the item's.
+struct Standing {
+    double inside, outside, dual_inside, dual_outside, goal_inside, goal_outside, step, mass_step;
+};
+
+INLINE Standing standing_of(const Columns& columns, const Targets& goal, const double* masses, int n, int x) {
+    return {far_read(columns.inside + x), far_read(columns.outside + x), far_read(columns.dual_inside + x),
+            far_read(columns.dual_outside + x), far_read(goal.inside + x), far_read(goal.outside + x),
+            far_read(goal.step + x), masses[x / n]};
+}
+
 INLINE void aim_columns(const Columns& columns, Targets& goal, const double* masses, int n, double target,
                         bool correct) {
-    EACH(x, columns.used * n) {
-        const double dm = masses[x / n], dx = goal.step[x];
-        goal.inside[x] =
-            aim(goal.inside[x], columns.inside[x], columns.dual_inside[x], dx, ITEM_SHARE * target, correct);
-        goal.outside[x] = aim(goal.outside[x], columns.outside[x], columns.dual_outside[x], dm - dx,
-                              ITEM_SHARE * target, correct);
-    }
+    const double share = ITEM_SHARE * target;
+    each_ahead(columns.used * n, [&](int x) { return standing_of(columns, goal, masses, n, x); },
+               [&](int x, const Standing& now) {
+                   goal.inside[x] = aim(now.goal_inside, now.inside, now.dual_inside, now.step, share, correct);
+                   goal.outside[x] = aim(now.goal_outside, now.outside, now.dual_outside, now.mass_step - now.step,
+                                         share, correct);
+               });
     EACH(a, columns.used) {
         goal.mass[a] = aim(goal.mass[a], columns.mass[a], columns.dual_mass[a], masses[a], target, correct);
     }
@@ -28,13 +39,14 @@ INLINE void block_pair(Pair& most, double x, double z, double dx, double rhs) {
 
 INLINE Pair blocking_columns(const Columns& columns, const Targets& goal, const double* masses, int n) {
     Pair most = {1e-12, 1e-12};
-    EACH(x, columns.used * n) {
-        const double dm = masses[x / n], dx = goal.step[x];
-        block_pair(most, columns.inside[x], columns.dual_inside[x], dx, goal.inside[x]);
-        block_pair(most, columns.outside[x], columns.dual_outside[x], dm - dx, goal.outside[x]);
-        // A comparison with NaN is false; a sum that is not finite must not be overlooked.
-        if (!is_finite(dx)) most.first = HUGE_VALUE;
-    }
+    each_ahead(columns.used * n, [&](int x) { return standing_of(columns, goal, masses, n, x); },
+               [&](int, const Standing& now) {
+                   const double out_step = now.mass_step - now.step;
+                   block_pair(most, now.inside, now.dual_inside, now.step, now.goal_inside);
+                   block_pair(most, now.outside, now.dual_outside, out_step, now.goal_outside);
+                   // A comparison with NaN is false; a sum that is not finite must not be overlooked.
+                   if (!is_finite(now.step)) most.first = HUGE_VALUE;
+               });
     EACH(a, columns.used) {
         block_pair(most, columns.mass[a], columns.dual_mass[a], masses[a], goal.mass[a]);
         if (!is_finite(masses[a])) most.first = HUGE_VALUE;
@@ -55,11 +67,17 @@ INLINE double move_pair(double& x, double& z, double dx, double rhs, double own,
 INLINE double move_columns(Columns& columns, const Targets& goal, const double* masses, int n, double own,
                            double dual, bool commit) {
     double total = 0.0;
-    EACH(x, columns.used * n) {
-        const double dm = masses[x / n], dx = goal.step[x];
-        total += move_pair(columns.inside[x], columns.dual_inside[x], dx, goal.inside[x], own, dual, commit);
-        total += move_pair(columns.outside[x], columns.dual_outside[x], dm - dx, goal.outside[x], own, dual, commit);
-    }
+    each_ahead(columns.used * n, [&](int x) { return standing_of(columns, goal, masses, n, x); },
+               [&](int x, Standing now) {
+                   const double out_step = now.mass_step - now.step;
+                   total += move_pair(now.inside, now.dual_inside, now.step, now.goal_inside, own, dual, commit);
+                   total += move_pair(now.outside, now.dual_outside, out_step, now.goal_outside, own, dual, commit);
+                   if (!commit) return;
+                   columns.inside[x] = now.inside;
+                   columns.dual_inside[x] = now.dual_inside;
+                   columns.outside[x] = now.outside;
+                   columns.dual_outside[x] = now.dual_outside;
+               });
     EACH(a, columns.used) {
         total += move_pair(columns.mass[a], columns.dual_mass[a], masses[a], goal.mass[a], own, dual, commit);
     }
@@ -73,9 +91,12 @@ DEVICE Pair complementarity(Solver& s) {
 #pragma unroll 1
     for (int side = 0; side < 2; ++side) {
         const Columns& columns = side == 0 ? s.adversary : s.predictor;
-        EACH(x, columns.used * n) {
-            total += columns.inside[x] * columns.dual_inside[x] + columns.outside[x] * columns.dual_outside[x];
-        }
+        each_ahead(columns.used * n,
+                   [&](int x) {
+                       return far_read(columns.inside + x) * far_read(columns.dual_inside + x) +
+                              far_read(columns.outside + x) * far_read(columns.dual_outside + x);
+                   },
+                   [&](int, double products) { total += products; });
         EACH(a, columns.used) total += columns.mass[a] * columns.dual_mass[a];
     }
     EACH(b, 2) total += s.adversary.mass[CAPACITY + b] * s.adversary.dual_mass[CAPACITY + b];
@@ -139,30 +160,118 @@ INLINE double move_all(Solver& s, const Border& at, double own, double dual, boo
     return block_sum(s.slots, after);
 }
 
+// The right-hand side of one complementary pair, moved towards where its product is neither far below nor far above the
+// target after a step of these lengths.
+INLINE double centred(double x, double z, double dx, double rhs, double own, double dual, double target) {
+    const double product = move_pair(x, z, dx, rhs, own, dual, false), low = 0.1 * target, high = 10.0 * target;
+    if (product < low) return rhs + (low - product);
+    return product > high ? rhs + larger(high - product, -high) : rhs;
+}
+
+INLINE void centre_columns(const Columns& columns, const Targets& goal, Targets& next, const double* masses, int n,
+                           double own, double dual, double target) {
+    const double share = ITEM_SHARE * target;
+    each_ahead(columns.used * n, [&](int x) { return standing_of(columns, goal, masses, n, x); },
+               [&](int x, const Standing& now) {
+                   next.inside[x] =
+                       centred(now.inside, now.dual_inside, now.step, now.goal_inside, own, dual, share);
+                   next.outside[x] = centred(now.outside, now.dual_outside, now.mass_step - now.step,
+                                             now.goal_outside, own, dual, share);
+               });
+    EACH(a, columns.used) {
+        next.mass[a] = centred(columns.mass[a], columns.dual_mass[a], masses[a], goal.mass[a], own, dual, target);
+    }
+}
+
+// Targets of a direction that allows longer steps than these, if all goes well: Gondzio's centrality correctors.
+DEVICE void centre_all(Solver& s, double own, double dual, double target) {
+    const Border at = border_of(s);
+    const double *step_chain = quick + s.step_chain, *masses = s.step + at.masses;
+    centre_columns(s.adversary, s.goal, s.other_goal, masses, s.n, own, dual, target);
+    centre_columns(s.predictor, s.goal_predictor, s.other_goal_predictor, s.step, s.n, dual, own, target);
+    EACH(b, 2) {
+        const int end = CAPACITY + b;
+        s.other_goal.mass[end] = centred(s.adversary.mass[end], s.adversary.dual_mass[end], masses[at.q + b],
+                                         s.goal.mass[end], own, dual, target);
+    }
+    EACH(j, s.n + 1) {
+        s.other_goal_chain[j] =
+            centred(s.chain_mass[j], s.chain_slack[j], step_chain[j], s.goal_chain[j], dual, own, target);
+    }
+}
+
+template <class Value>
+INLINE void exchange(Value& x, Value& y) {
+    const Value before = x;
+    x = y;
+    y = before;
+}
+
+INLINE void exchange_targets(Targets& x, Targets& y) {
+    EACH(a, CAPACITY + 2) exchange(x.mass[a], y.mass[a]);
+    if (thread() != 0) return;
+    exchange(x.inside, y.inside);
+    exchange(x.outside, y.outside);
+    exchange(x.step, y.step);
+}
+
+// Put one direction and its targets aside and take the other.
+DEVICE void exchange_directions(Solver& s) {
+    barrier();
+    exchange_targets(s.goal, s.other_goal);
+    exchange_targets(s.goal_predictor, s.other_goal_predictor);
+    EACH(x, LARGEST_BORDER) exchange(s.step[x], s.other_step[x]);
+    if (thread() == 0) {
+        exchange(s.goal_chain, s.other_goal_chain);
+        exchange(s.step_chain, s.other_step_chain);
+    }
+    barrier();
+}
+
+// Lengths of the step to this share of the way to the boundary; none if the direction is not finite.
+INLINE Pair step_lengths(Solver& s, const Border& at, double fraction) {
+    const Pair most = blocking(s, at);
+    return {smaller(1.0, fraction / most.first), smaller(1.0, fraction / most.second)};
+}
+
+constexpr int CORRECTORS = 1;
+constexpr double LONG_ENOUGH = 1.4;  // the sum of two lengths that a corrector would not make worth its time
+constexpr double LENGTHENED = 0.3;  // how much longer steps a corrector tries for
+
 // A step from fresh residuals; false if it broke down.
 DEVICE bool newton_step(Solver& s, double mu, double pairs, double regularisation) {
     const Border at = border_of(s);
-    double target = 0.0, own = 0.0, dual = 0.0;
+    aim_all(s, at, 0.0, false);
+    invert_items(s, regularisation);
+    answer_alone(s);
+    eliminate(s);
+    factorise_border(s);
+    direction(s);
+    Pair length = step_lengths(s, at, 1.0);
+    if (!(length.first > 1e-12 && length.second > 1e-12)) return false;
+    const double ratio = move_all(s, at, length.first, length.second, false) / (mu * pairs);
+    const double target = mu * smaller(1.0, larger(1e-8, ratio * ratio * ratio));
+    aim_all(s, at, target, true);
+    double before = 0.0;
 #pragma unroll 1
-    for (int phase = 0; phase < 2; ++phase) {
-        const bool correct = phase == 1;
-        aim_all(s, at, target, correct);
-        if (!correct) invert_items(s, regularisation);
+    for (int count = 0;; ++count) {
         answer_alone(s);
-        if (!correct) {
-            eliminate(s);
-            factorise_border(s);
-        }
         direction(s);
-        const Pair most = blocking(s, at);
-        if (!(most.first < 1e12 && most.second < 1e12)) return false;
-        const double fraction = correct ? 0.95 : 1.0;
-        own = smaller(1.0, fraction / most.first);
-        dual = smaller(1.0, fraction / most.second);
-        const double after = move_all(s, at, own, dual, correct);
-        const double ratio = after / (mu * pairs);
-        target = mu * smaller(1.0, larger(1e-8, ratio * ratio * ratio));
+        const Pair next = step_lengths(s, at, 0.95);
+        const double gain = next.first + next.second - before;
+        if (count > 0 && !(gain > 0.0)) {
+            exchange_directions(s);
+            break;
+        }
+        length = next;
+        before += gain;
+        if (count == CORRECTORS || before > LONG_ENOUGH) break;
+        centre_all(s, smaller(1.0, length.first + LENGTHENED), smaller(1.0, length.second + LENGTHENED), target);
+        exchange_directions(s);
     }
+    const double own = length.first, dual = length.second;
+    if (!(own > 1e-12 && dual > 1e-12)) return false;
+    move_all(s, at, own, dual, true);
     EACH(b, at.q) s.adversary.price[b] += dual * s.step[at.prices + b];
     EACH(a, at.f) s.predictor.price[a] += own * s.step[at.prices_p + a];
     if (thread() == 0) {
