@@ -137,10 +137,23 @@ DEVICE bool split_adversary(Solver& s, int size, double mu, double least) {
     return true;
 }
 
-// Let the predictor play all sets of this size, not only the chain's.
+// How much of a set of the chain goes into sets of `size`, next to which it is: half of its probability on the side
+// where that has the smaller moment, and as much as balances it on the other.
+INLINE double moved_to(int size, int j, double mass, Pair moments) {
+    const double own = j < size ? moments.first : moments.second, other = j < size ? moments.second : moments.first;
+    if (j == size) return 0.5 * mass;
+    return own > 0.0 ? 0.5 * mass * smaller(1.0, other / own) : 0.0;
+}
+
+// Let the predictor play all sets of this size, not only the chain's. The new column gets a little of everything, spread
+// as on the central path, and most of its mass from the chain's sets of about its size.
 DEVICE void add_predictor(Solver& s, int size, double mass, double mu) {
-    const int n = s.n, q = s.adversary.used;
-    dilute(s.predictor, n, 1.0 - mass);
+    Columns& predictor = s.predictor;
+    const int n = s.n, q = s.adversary.used, fresh = predictor.used * n;
+    const int wide = n / 8 > 2 ? n / 8 : 2;
+    const int first = size - wide > 1 ? size - wide : 1, last = size + wide < n - 1 ? size + wide : n - 1;
+    mass *= 0.3;
+    dilute(predictor, n, 1.0 - mass);
     EACH(j, n + 1) s.chain_mass[j] *= 1.0 - mass;
     EACH(i, n) {
         double loss = 0.0;
@@ -150,7 +163,32 @@ DEVICE void add_predictor(Solver& s, int size, double mass, double mu) {
         s.cost[i] = loss;
     }
     barrier();
-    open_column(s, s.predictor, size, mass, mu);
+    double below = 0.0, above = 0.0, mine = 0.0;
+    EACH(x, last - first + 1) {
+        const double moment = s.chain_mass[first + x] * (first + x - size);
+        if (moment < 0.0) below -= moment;
+        else above += moment;
+    }
+    const Pair moments = block_sums(s.slots, below, above);
+    EACH(x, last - first + 1) mine += moved_to(size, first + x, s.chain_mass[first + x], moments);
+    const double taken = block_sums(s.slots, mine, 0.0).first;
+    const double price = central_column(s, size, mass + taken, ITEM_SHARE * mu);
+    EACH(i, n) {
+        double from_chain = 0.0;
+        for (int j = i + 1 > first ? i + 1 : first; j <= last; ++j) {
+            from_chain += moved_to(size, j, s.chain_mass[j], moments);
+        }
+        const double inside = mass * s.share[i] + from_chain;
+        const double outside = mass * (1.0 - s.share[i]) + larger(taken - from_chain, 0.0);
+        const double slack = ITEM_SHARE * smaller(mu / inside, mu / outside), value = s.cost[i] - price;
+        predictor.inside[fresh + i] = inside;
+        predictor.outside[fresh + i] = outside;
+        predictor.dual_inside[fresh + i] = larger(value, 0.0) + slack;
+        predictor.dual_outside[fresh + i] = larger(-value, 0.0) + slack;
+    }
+    barrier();
+    EACH(x, last - first + 1) s.chain_mass[first + x] -= moved_to(size, first + x, s.chain_mass[first + x], moments);
+    enter(predictor, size, mass + taken, -price);
 }
 
 // Share a slack that is larger than the central path has it out over a column's items.
