@@ -32,6 +32,6 @@ def test_the_solver_is_compiled_anew_when_a_file_changes_that_it_was_made_of(fun
     assert function._cache._cache_file._source_stamp[1] == compiled.digest(GAME, FAST)
 
 
-def test_the_referee_is_compiled_anew_when_a_file_of_the_game_changes() -> None:
-    stamp = best_response.small_predictor_values._cache._cache_file._source_stamp  # type: ignore[attr-defined]
-    assert stamp[1] == compiled.digest(GAME)
+@pytest.mark.parametrize("function", [best_response.small_predictor_values, best_response.sort_ascending])
+def test_the_referee_is_compiled_anew_when_a_file_of_the_game_changes(function: Any) -> None:
+    assert function._cache._cache_file._source_stamp[1] == compiled.digest(GAME)

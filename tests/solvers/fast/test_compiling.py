@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
@@ -79,6 +80,25 @@ def test_an_interrupt_ends_the_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(KeyboardInterrupt):
         compiling._compile_elsewhere(["start", "pool", "restore"])
     assert all(worker.poll() is not None for worker in started)
+
+
+def test_waiting_for_the_compiler_is_announced_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    loaded: list[str] = []
+    asked: list[str] = []
+
+    def load(name: str) -> bool:
+        loaded.append(name)
+        return len(loaded) < 3
+
+    monkeypatch.setattr(compiling, "_load", load)
+    monkeypatch.setattr(compiling, "_compile_elsewhere", asked.extend)
+    with caplog.at_level(logging.WARNING, logger="metricfit"):
+        compiling.compile_solver()
+    assert caplog.text.count("compiling the solver") == 1
+    assert loaded == [*Parts._fields, "solve_games"]
+    assert asked == loaded[:2:-1]
 
 
 def run(cache: Path, preamble: str = "") -> tuple[float, list[str], str]:

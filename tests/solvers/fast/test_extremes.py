@@ -72,3 +72,17 @@ def test_a_later_process_loads_the_kernels_without_a_word() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert float(done.stdout) < 5.0
     assert "compiling" not in done.stderr
+
+
+@pytest.mark.parametrize("seed", [1, 5, 7, 10])
+def test_digits_that_cancel_do_not_stop_the_solver(seed: int) -> None:
+    scores = 8e-4 * np.random.default_rng(seed).normal(size=142)
+    assert mf.solve(mf.informedness, scores, tol=1e-6).converged
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_what_was_reached_before_a_step_broke_down_is_kept(seed: int) -> None:
+    scores = 5e-5 * np.random.default_rng(seed).normal(size=181)
+    with pytest.warns(ConvergenceWarning):
+        solution = mf.solve(mf.informedness, scores, tol=1e-13)
+    assert solution.gap < 1e-3

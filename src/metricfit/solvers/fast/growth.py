@@ -271,7 +271,7 @@ def add_predictor(problem: Problem, it: Iterate, w: Workspace, row: int, mass: f
         if first <= i + 1 <= last:
             running += moved[i + 1]
         inside[i] = mass * share[i] + running
-        outside[i] = mass * (1.0 - share[i]) + (taken - running)
+        outside[i] = mass * (1.0 - share[i]) + max(taken - running, 0.0)
         excess = loss[i] - price
         slack = ITEM_SHARE * min(mu / inside[i], mu / outside[i])
         predictor.marginal[DUAL_INSIDE, a, i] = max(excess, 0.0) + slack
