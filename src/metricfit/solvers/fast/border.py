@@ -29,6 +29,37 @@ def subtract_rows(target: Floats, factor: Floats, rows: Floats, count: int, firs
 
 
 @lean
+def subtract_rows_twice(
+    one: Floats,
+    other: Floats,
+    factor: Floats,
+    factor_2: Floats,
+    rows: Floats,
+    count: int,
+    first: int,
+    m: int,
+) -> None:
+    """Do what :func:`subtract_rows` does for two targets, with rows that are read only once."""
+    kept, kept_2 = one[first:m], other[first:m]
+    width = kept.shape[0]
+    b = 0
+    while b + 3 < count:
+        w0, w1, w2, w3 = factor[b], factor[b + 1], factor[b + 2], factor[b + 3]
+        v0, v1, v2, v3 = factor_2[b], factor_2[b + 1], factor_2[b + 2], factor_2[b + 3]
+        r0, r1, r2, r3 = rows[b, first:m], rows[b + 1, first:m], rows[b + 2, first:m], rows[b + 3, first:m]
+        for x in range(width):
+            kept[x] -= w0 * r0[x] + w1 * r1[x] + w2 * r2[x] + w3 * r3[x]
+            kept_2[x] -= v0 * r0[x] + v1 * r1[x] + v2 * r2[x] + v3 * r3[x]
+        b += 4
+    while b < count:
+        w0, v0, r0 = factor[b], factor_2[b], rows[b, first:m]
+        for x in range(width):
+            kept[x] -= w0 * r0[x]
+            kept_2[x] -= v0 * r0[x]
+        b += 1
+
+
+@lean
 def lu_factorise(matrix: Floats, m: int, pivot: Ints, scale: Floats) -> None:
     """LU with partial pivoting after symmetric equilibration.
 

@@ -165,15 +165,15 @@ def add_multiples(rows: Floats, factor: Floats, vector: Floats, count: int, m: i
 @lean
 def gather(w: Workspace, first: int, q: int, f: int, share: Floats) -> None:
     """Copy N and M' of a few items from ``first`` on, so that an item's are next to each other."""
-    stop = min(first + share.shape[0], w.inverse.shape[2])
     for b in range(q):
-        for b2 in range(q):
-            for c in range(stop - first):
-                share[c, b, b2] = w.inverse[b, b2, first + c]
-        for a in range(f):
-            z, x = (b, a) if f < q else (a, b)
-            for c in range(stop - first):
-                share[c, b, q + a] = w.mixed[z, x, first + c]
+        for c in range(min(share.shape[0], w.inverse.shape[2] - first)):
+            own, source = share[c, b, :q], w.inverse[b, :q, first + c]
+            for b2 in range(q):
+                own[b2] = source[b2]
+            mixed = share[c, b, q:]
+            source = w.mixed[b, :f, first + c] if f < q else w.mixed[:f, b, first + c]
+            for a in range(f):
+                mixed[a] = source[a]
 
 
 @part

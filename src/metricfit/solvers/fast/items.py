@@ -20,7 +20,7 @@ it, the larger one is inverted instead. Everything runs along the items, so that
 neighbours in memory.
 """
 
-from .border import subtract_rows
+from .border import subtract_rows, subtract_rows_twice
 from .parts import part
 from .state import (
     CURVATURE,
@@ -100,8 +100,29 @@ def invert(matrix: Floats, size: int, column: Floats, scaled: Floats) -> None:
 
 
 @lean
+def combine(
+    target: Floats, rows: Floats, factors: Floats, wanted: int, count: int, items: int
+) -> None:
+    """Subtract ``factors @ rows`` from the first entries of ``target``, item by item."""
+    x = 0
+    while x + 1 < wanted:
+        subtract_rows_twice(target[x], target[x + 1], factors[x], factors[x + 1], rows, count, ZERO, items)
+        x += 2
+    if x < wanted:
+        subtract_rows(target[x], factors[x], rows, count, ZERO, items)
+
+
+@lean
 def invert_side(
-    small: Floats, large: Floats, alpha: Floats, s: int, l: int, own: Floats, other: Floats, w: Workspace
+    small: Floats,
+    large: Floats,
+    alpha: Floats,
+    alpha_t: Floats,
+    s: int,
+    l: int,
+    own: Floats,
+    other: Floats,
+    w: Workspace,
 ) -> bool:
     """Fill in ``own`` for the side with ``s`` columns, ``other`` for the one with ``l``, and ``w.mixed``.
 
@@ -110,41 +131,38 @@ def invert_side(
     """
     kept = True
     items = own.shape[2]
-    soft, factor = large[SOFTNESS], w.factor
+    soft, rows = large[SOFTNESS], w.pivots[0]
     for x in range(s):
+        for z in range(l):
+            for i in range(items):
+                rows[z, i] = -alpha[x, z] * soft[z, i]
         for y in range(x + 1):
             for i in range(items):
                 own[x, y, i] = small[CURVATURE, x, i] if x == y else 0.0
-            for z in range(l):
-                factor[z] = -alpha[x, z] * alpha[y, z]
-            subtract_rows(own[x, y], factor, soft, l, ZERO, items)
+        combine(own[x], rows, alpha, x + 1, l, items)
     invert(own, s, w.pivots[0], w.pivots[1])
-    for z in range(l):
-        for y in range(s):
-            factor[y] = -alpha[y, z]
-        for x in range(s):
-            entry = w.mixed[z, x]
+    rows = w.pivots[0]
+    for x in range(s):
+        for z in range(l):
             for i in range(items):
-                entry[i] = 0.0
-            subtract_rows(entry, factor, own[x], s, ZERO, items)
+                rows[z, i] = 0.0
+        combine(rows, own[x], alpha_t, l, s, items)
+        for z in range(l):
             for i in range(items):
-                entry[i] *= soft[z, i]
+                w.mixed[z, x, i] = -rows[z, i] * soft[z, i]
     for z in range(l):
         for z2 in range(z + 1):
-            entry = other[z, z2]
             for i in range(items):
-                entry[i] = 1.0 if z == z2 else 0.0
-            for x in range(s):
-                factor[x] = alpha[x, z2]
-            subtract_rows(entry, factor, w.mixed[z], s, ZERO, items)
-            if z2 == z:
-                for i in range(items):
-                    kept = kept and entry[i] > LOST
+                other[z, z2, i] = 1.0 if z == z2 else 0.0
+        combine(other[z], w.mixed[z], alpha_t, z + 1, s, items)
+        for i in range(items):
+            kept = kept and other[z, z, i] > LOST
+        for z2 in range(z + 1):
             for i in range(items):
-                entry[i] *= soft[z2, i]
+                other[z, z2, i] *= soft[z2, i]
             if z2 < z:
                 for i in range(items):
-                    other[z2, z, i] = entry[i]
+                    other[z2, z, i] = other[z, z2, i]
     return kept
 
 
@@ -173,43 +191,67 @@ def invert_items(it: Iterate, w: Workspace) -> None:
             w.cross_t[b, a] = w.cross[a, b]
     smaller = f < q
     for attempt in range(2):
-        of_predictor = smaller == (attempt == 0)
-        if of_predictor:
-            kept = invert_side(w.predictor, w.adversary, w.cross, f, q, w.inverse_p, w.inverse, w)
+        w.by_predictor[0] = smaller == (attempt == 0)
+        if w.by_predictor[0]:
+            kept = invert_side(
+                w.predictor, w.adversary, w.cross, w.cross_t, f, q, w.inverse_p, w.inverse, w
+            )
         else:
-            kept = invert_side(w.adversary, w.predictor, w.cross_t, q, f, w.inverse, w.inverse_p, w)
+            kept = invert_side(
+                w.adversary, w.predictor, w.cross_t, w.cross, q, f, w.inverse, w.inverse_p, w
+            )
         if kept:
             break
-    if of_predictor != smaller:
+    if w.by_predictor[0] != smaller:
         transpose(w.mixed, max(q, f))
 
 
 @lean
-def answer(matrix: Floats, count: int, side: Floats) -> None:
-    """STEP = matrix @ RHS for every item of one side."""
-    items = matrix.shape[2]
-    given = side[RHS]
-    for x in range(count):
-        step = side[STEP, x]
-        for i in range(items):
-            step[i] = matrix[x, 0, i] * given[0, i]
-        for y in range(1, count):
-            for i in range(items):
-                step[i] += matrix[x, y, i] * given[y, i]
+def answer_side(
+    own: Floats,
+    small: Floats,
+    large: Floats,
+    alpha: Floats,
+    alpha_t: Floats,
+    s: int,
+    l: int,
+    sign: float,
+    w: Workspace,
+) -> None:
+    """Answer with the inverse of the side with ``s`` columns; ``sign`` is +1 if it is the predictor's.
 
-
-@lean
-def answer_across(w: Workspace, large: Floats, small: Floats, l: int, s: int, sign: float) -> None:
-    """Add what each side's RHS does to the other; ``sign`` is that of the small side."""
-    items = large.shape[2]
+    By elimination, which reads one block of each item, where M and the other side's would make three.
+    """
+    items = own.shape[2]
+    given, rest = w.pivots[0], w.pivots[1]
     for z in range(l):
-        step, given = large[STEP, z], large[RHS, z]
-        for x in range(s):
-            entry, step_2, given_2 = w.mixed[z, x], small[STEP, x], small[RHS, x]
+        for i in range(items):
+            large[STEP, z, i] = -sign * large[SOFTNESS, z, i] * large[RHS, z, i]
+    for x in range(s):
+        for i in range(items):
+            given[x, i] = small[RHS, x, i]
+    combine(given, large[STEP], alpha, s, l, items)
+    for x in range(s):
+        step = small[STEP, x]
+        for i in range(items):
+            step[i] = own[x, 0, i] * given[0, i]
+        y = 1
+        while y + 1 < s:
+            block, block_2, given_1, given_2 = own[x, y], own[x, y + 1], given[y], given[y + 1]
             for i in range(items):
-                value = sign * entry[i]
-                step[i] -= value * given_2[i]
-                step_2[i] += value * given[i]
+                step[i] += block[i] * given_1[i] + block_2[i] * given_2[i]
+            y += 2
+        if y < s:
+            block, given_1 = own[x, y], given[y]
+            for i in range(items):
+                step[i] += block[i] * given_1[i]
+    for z in range(l):
+        for i in range(items):
+            rest[z, i] = sign * large[RHS, z, i]
+    combine(rest, small[STEP], alpha_t, l, s, items)
+    for z in range(l):
+        for i in range(items):
+            large[STEP, z, i] = sign * large[SOFTNESS, z, i] * rest[z, i]
 
 
 @lean
@@ -219,10 +261,7 @@ def answer_items(w: Workspace, q: int, f: int) -> None:
         for b in range(q):
             for i in range(w.inverse.shape[2]):
                 w.adversary[STEP, b, i] = w.inverse[b, b, i] * w.adversary[RHS, b, i]
-        return
-    answer(w.inverse, q, w.adversary)
-    answer(w.inverse_p, f, w.predictor)
-    if f < q:
-        answer_across(w, w.adversary, w.predictor, q, f, 1.0)
+    elif w.by_predictor[0]:
+        answer_side(w.inverse_p, w.predictor, w.adversary, w.cross, w.cross_t, f, q, 1.0, w)
     else:
-        answer_across(w, w.predictor, w.adversary, f, q, -1.0)
+        answer_side(w.inverse, w.adversary, w.predictor, w.cross_t, w.cross, q, f, -1.0, w)

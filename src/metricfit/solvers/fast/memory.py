@@ -46,6 +46,7 @@ def _new(groups: int, constraints: int) -> Workspace:
         inverse=_empty(columns, columns, groups),
         inverse_p=_empty(columns, columns, groups),
         mixed=_empty(columns, columns, groups),
+        by_predictor=np.empty(1, np.bool_),
         pivots=_empty(2, columns, groups),
         scratch=_empty(columns, groups),
         factor=_empty(max(border, groups + 1)),

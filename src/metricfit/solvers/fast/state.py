@@ -208,7 +208,8 @@ class Workspace(NamedTuple):
     inverse: Cube  # (A, A, G) N of every item, both triangles
     inverse_p: Cube  # (P, P, G) L of every item
     mixed: Cube  # (P, A, G) M of every item; if P < A, its transpose (A, P, G)
-    pivots: Cube  # (2, A, G) columns of the items' blocks while they are inverted
+    by_predictor: Marks  # (1,) were the predictor's blocks of the items inverted, or the adversary's
+    pivots: Cube  # (2, A, G) columns of the items' blocks while they are inverted, and scratch
     scratch: Matrix  # (A, G)
     factor: Vector  # (max(m, G + 1),) scratch as well
     order: IndexRows  # (2, G + 1) scratch as well
