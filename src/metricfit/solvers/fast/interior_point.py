@@ -20,7 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .cleaning import copy_strategy, pool, tidy
+from .blending import mix, mix_columns, share_of
+from .cleaning import pool, tidy
 from .elimination import factorise
 from .growth import (
     add_adversary,
@@ -196,6 +197,8 @@ def solve_restricted(
         new_columns(groups, rows),
         np.empty(rows),
         np.empty(rows),
+        np.empty(rows),
+        np.empty(columns),
         np.empty(columns),
         opening,
         tolerance,
@@ -214,7 +217,9 @@ def follow_path(
     pooled: Columns,
     value_k: Vector,
     value_p: Vector,
+    kept_k: Vector,
     value_l: Vector,
+    kept_l: Vector,
     opening: Indices,
     tolerance: float,
     max_iterations: int,
@@ -233,7 +238,7 @@ def follow_path(
     priced = False
     broken = False  # a step that is not taken is the last one
     upper, lower = np.inf, -np.inf
-    aim = 0.5
+    aim = 0.2
     iterations = 0
     radius = max(1, columns // 24)
     coarse = max(1, columns // 40)
@@ -259,7 +264,7 @@ def follow_path(
             for l in range(columns):
                 if adversary.member[l]:
                     inner_l = min(inner_l, value_l[l])
-            chosen = adversary
+            chosen, earned = adversary, value_k
             row = largest(value_k)
             best_k = value_k[row]
             needed_k = inner_k + 0.1 * max(inner_k - inner_l, 0.0) + 0.1 * tolerance
@@ -268,27 +273,31 @@ def follow_path(
                 price_predictor(problem, pooled, w, it.multiplier, predictor.member, stride, value_p)
                 row = largest(value_p)
                 if value_p[row] < best_k:
-                    chosen = pooled
+                    chosen, earned = pooled, value_p
                     best_k = value_p[row]
                     if best_k <= needed_k:
                         value_k, value_p = value_p, value_k
+            for l in range(columns):
+                value_l[l] = -value_l[l]
             if stride == 1:
-                if best_k < upper:
-                    upper = best_k
-                    copy_strategy(chosen, best.adversary)
-                    for c in range(constraints):
-                        best.multiplier[c] = it.multiplier[c]
-                best_l = np.inf
-                for l in range(columns):
-                    best_l = min(best_l, value_l[l])
+                share = share_of(best.adversary, chosen, kept_k, earned, 0.0) if upper < np.inf else 1.0
+                if share > 0.0:
+                    mix_columns(best.adversary, chosen, share)
+                    mix(best.multiplier, it.multiplier, share, 0.0)
+                    mix(kept_k, earned, share, 0.0)
+                    upper = kept_k[largest(kept_k)]
+                shift = 0.0
                 for c in range(constraints):
                     slack = constraint_slack(problem, it, c)
-                    best_l += min(0.0, slack) * (1.0 + 2.0 * it.multiplier[c])
-                if best_l > lower:
-                    lower = best_l
-                    copy_strategy(predictor, best.predictor)
-                    for j in range(groups + 1):
-                        best.chain_mass[j] = it.chain_mass[j]
+                    shift -= min(0.0, slack) * (1.0 + 2.0 * it.multiplier[c])
+                share = (
+                    share_of(best.predictor, predictor, kept_l, value_l, shift) if lower > -np.inf else 1.0
+                )
+                if share > 0.0:
+                    mix_columns(best.predictor, predictor, share)
+                    mix(best.chain_mass, it.chain_mass, share, 0.0)
+                    mix(kept_l, value_l, share, shift)
+                    lower = -kept_l[largest(kept_l)]
                 if upper - lower <= tolerance or done:
                     break
             inner = max(inner_k - inner_l, 0.0)
@@ -297,8 +306,6 @@ def follow_path(
             added = 0
             drop_columns(adversary, gap)
             drop_columns(predictor, gap)
-            for l in range(columns):
-                value_l[l] = -value_l[l]
             for _ in range(4):
                 l = most_promising(
                     value_l, adversary.member, -(inner_l - 0.05 * inner - 0.1 * tolerance), radius
@@ -314,7 +321,7 @@ def follow_path(
                     break
                 add_predictor(problem, it, w, k, mass, mu)
                 added += 1
-            aim = max(0.4 * tolerance, 0.7 * gap)
+            aim = max(0.4 * tolerance, 0.5 * gap)
             unbalanced = added > 0
             priced = True
             continue

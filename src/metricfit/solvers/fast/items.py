@@ -100,9 +100,7 @@ def invert(matrix: Floats, size: int, column: Floats, scaled: Floats) -> None:
 
 
 @lean
-def combine(
-    target: Floats, rows: Floats, factors: Floats, wanted: int, count: int, items: int
-) -> None:
+def combine(target: Floats, rows: Floats, factors: Floats, wanted: int, count: int, items: int) -> None:
     """Subtract ``factors @ rows`` from the first entries of ``target``, item by item."""
     x = 0
     while x + 1 < wanted:
@@ -193,13 +191,9 @@ def invert_items(it: Iterate, w: Workspace) -> None:
     for attempt in range(2):
         w.by_predictor[0] = smaller == (attempt == 0)
         if w.by_predictor[0]:
-            kept = invert_side(
-                w.predictor, w.adversary, w.cross, w.cross_t, f, q, w.inverse_p, w.inverse, w
-            )
+            kept = invert_side(w.predictor, w.adversary, w.cross, w.cross_t, f, q, w.inverse_p, w.inverse, w)
         else:
-            kept = invert_side(
-                w.adversary, w.predictor, w.cross_t, w.cross, q, f, w.inverse, w.inverse_p, w
-            )
+            kept = invert_side(w.adversary, w.predictor, w.cross_t, w.cross, q, f, w.inverse, w.inverse_p, w)
         if kept:
             break
     if w.by_predictor[0] != smaller:

@@ -1,0 +1,96 @@
+r"""The best strategies so far, as mixtures of those met on the way.
+
+What a mixture of strategies loses to the best response of one size is at most the mixture of what they lose
+to it, as that is convex in the marginals. Strategies from different steps are weak against different sizes,
+so that a mixture of two proves a better bound than either.
+"""
+
+import numpy as np
+
+from .pricing import largest
+from .state import INSIDE, MAX_COLUMNS, Columns, Floats, lean
+
+HALVINGS = 25
+
+
+@lean
+def slope_at(kept: Floats, new: Floats, shift: float, t: float) -> float:
+    """Return how fast the largest entry of ``(1 - t) kept + t (new + shift)`` grows with t."""
+    top, slope = -np.inf, 0.0
+    for x in range(kept.shape[0]):
+        change = new[x] + shift - kept[x]
+        if kept[x] + t * change > top:
+            top, slope = kept[x] + t * change, change
+    return slope
+
+
+@lean
+def best_share(kept: Floats, new: Floats, shift: float) -> float:
+    """Return the share t of ``new + shift`` at which the largest entry of the mixture is least."""
+    if slope_at(kept, new, shift, 0.0) >= 0.0:
+        return 0.0
+    if slope_at(kept, new, shift, 1.0) <= 0.0:
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(HALVINGS):
+        t = 0.5 * (low + high)
+        if slope_at(kept, new, shift, t) > 0.0:
+            high = t
+        else:
+            low = t
+    return low
+
+
+@lean
+def mix(kept: Floats, new: Floats, share: float, shift: float) -> None:
+    """Move an array to its mixture with ``new + shift``, which takes this share."""
+    for x in range(kept.shape[0]):
+        kept[x] = new[x] + shift if share == 1.0 else kept[x] + share * (new[x] + shift - kept[x])
+
+
+@lean
+def place_of(columns: Columns, index: int) -> int:
+    """Return the column of this size, or the first free one."""
+    for a in range(columns.used[0]):
+        if columns.size_index[a] == index:
+            return a
+    return int(columns.used[0])
+
+
+@lean
+def share_of(kept: Columns, new: Columns, losses: Floats, new_losses: Floats, shift: float) -> float:
+    """Return how much of a new strategy to mix into the one that was kept, by what each of them loses.
+
+    Where the sizes of both do not fit together, all or nothing.
+    """
+    together = kept.used[0]
+    for a in range(new.used[0]):
+        together += place_of(kept, new.size_index[a]) == kept.used[0]
+    if together <= MAX_COLUMNS:
+        return best_share(losses, new_losses, shift)
+    better = new_losses[largest(new_losses)] + shift < losses[largest(losses)]
+    return 1.0 if better else 0.0
+
+
+@lean
+def mix_columns(kept: Columns, new: Columns, share: float) -> None:
+    """Move a player's strategy to its mixture with a new one, which takes this share."""
+    if share == 1.0:
+        kept.used[0] = 0
+    for a in range(kept.used[0]):
+        kept.mass[a] *= 1.0 - share
+        for i in range(kept.marginal.shape[2]):
+            kept.marginal[INSIDE, a, i] *= 1.0 - share
+    for a in range(MAX_COLUMNS, MAX_COLUMNS + 2):
+        kept.mass[a] += share * (new.mass[a] - kept.mass[a])
+    for a in range(new.used[0]):
+        place = place_of(kept, new.size_index[a])
+        if place == kept.used[0]:
+            kept.used[0] += 1
+            kept.size_index[place] = new.size_index[a]
+            kept.mass[place] = 0.0
+            for i in range(kept.marginal.shape[2]):
+                kept.marginal[INSIDE, place, i] = 0.0
+        kept.mass[place] += share * new.mass[a]
+        for i in range(kept.marginal.shape[2]):
+            kept.marginal[INSIDE, place, i] += share * new.marginal[INSIDE, a, i]
