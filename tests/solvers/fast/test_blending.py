@@ -50,6 +50,7 @@ def strategy(sizes, seed, items=5):
         np.zeros(MAX_COLUMNS, np.int64),
         np.array([len(sizes)]),
         np.zeros(1, np.bool_),
+        0,
     )
     columns.size_index[: len(sizes)] = sizes
     columns.mass[: len(sizes)] = rng.dirichlet(np.ones(len(sizes)))

@@ -31,7 +31,7 @@ from .growth import (
     split_adversary,
 )
 from .newton import evaluate
-from .parts import part
+from .parts import part, pinned
 from .pricing import chain_value, largest, most_promising, price_adversary, price_predictor
 from .state import (
     ALPHA,
@@ -188,13 +188,13 @@ def solve_restricted(
     """
     groups = problem.items.shape[1]
     rows, columns = problem.tables.shape[1:]
-    it, best = new_iterate(problem), new_iterate(problem)
+    best = pinned(new_iterate(problem))
     upper, lower, iterations = follow_path(
-        problem,
-        it,
-        w,
+        pinned(problem),
+        pinned(new_iterate(problem)),
+        pinned(w),
         best,
-        new_columns(groups, rows),
+        pinned(new_columns(groups, rows)),
         np.empty(rows),
         np.empty(rows),
         np.empty(rows),

@@ -20,6 +20,8 @@ it, the larger one is inverted instead. Everything runs along the items, so that
 neighbours in memory.
 """
 
+from typing import NamedTuple
+
 from .border import subtract_rows, subtract_rows_twice
 from .parts import part
 from .state import (
@@ -36,8 +38,10 @@ from .state import (
     STEP,
     ZERO,
     Columns,
+    Cube,
     Floats,
     Iterate,
+    Matrix,
     Workspace,
     lean,
 )
@@ -110,23 +114,35 @@ def combine(target: Floats, rows: Floats, factors: Floats, wanted: int, count: i
         subtract_rows(target[x], factors[x], rows, count, ZERO, items)
 
 
-@lean
-def invert_side(
-    small: Floats,
-    large: Floats,
-    alpha: Floats,
-    alpha_t: Floats,
-    s: int,
-    l: int,
-    own: Floats,
-    other: Floats,
-    w: Workspace,
-) -> bool:
-    """Fill in ``own`` for the side with ``s`` columns, ``other`` for the one with ``l``, and ``w.mixed``.
+class Side(NamedTuple):
+    """The items' blocks as seen from the player whose own are inverted."""
 
-    ``alpha`` is (s, l) and ``w.mixed`` gets the index of the side with ``l`` first. False if ``other`` is
-    lost to rounding.
+    small: Cube  # (11, s, G) what there is of that player's marginals
+    large: Cube  # (11, l, G) and of the other's
+    alpha: Matrix  # (s, l)
+    alpha_t: Matrix  # (l, s)
+    own: Cube  # (s, s, G) inverses
+    other: Cube  # (l, l, G)
+    s: int
+    l: int
+    sign: float  # +1 if the predictor's are inverted
+
+
+@lean
+def side_of(w: Workspace, q: int, f: int) -> Side:
+    """Return what belongs to whom."""
+    if w.by_predictor[0]:
+        return Side(w.predictor, w.adversary, w.cross, w.cross_t, w.inverse_p, w.inverse, f, q, 1.0)
+    return Side(w.adversary, w.predictor, w.cross_t, w.cross, w.inverse, w.inverse_p, q, f, -1.0)
+
+
+@lean
+def invert_side(w: Workspace, q: int, f: int) -> bool:
+    """Invert one player's blocks, and derive the other's and ``w.mixed``, which has the other's index first.
+
+    False if the other's are lost to rounding.
     """
+    small, large, alpha, alpha_t, own, other, s, l, _ = side_of(w, q, f)
     kept = True
     items = own.shape[2]
     soft, rows = large[SOFTNESS], w.pivots[0]
@@ -190,32 +206,24 @@ def invert_items(it: Iterate, w: Workspace) -> None:
     smaller = f < q
     for attempt in range(2):
         w.by_predictor[0] = smaller == (attempt == 0)
-        if w.by_predictor[0]:
-            kept = invert_side(w.predictor, w.adversary, w.cross, w.cross_t, f, q, w.inverse_p, w.inverse, w)
-        else:
-            kept = invert_side(w.adversary, w.predictor, w.cross_t, w.cross, q, f, w.inverse, w.inverse_p, w)
-        if kept:
+        if invert_side(w, q, f):
             break
     if w.by_predictor[0] != smaller:
         transpose(w.mixed, max(q, f))
 
 
-@lean
-def answer_side(
-    own: Floats,
-    small: Floats,
-    large: Floats,
-    alpha: Floats,
-    alpha_t: Floats,
-    s: int,
-    l: int,
-    sign: float,
-    w: Workspace,
-) -> None:
-    """Answer with the inverse of the side with ``s`` columns; ``sign`` is +1 if it is the predictor's.
+@part
+def answer_items(w: Workspace, q: int, f: int) -> None:
+    """STEP of both players' marginals from their RHS, g of the adversary and h of the predictor.
 
-    By elimination, which reads one block of each item, where M and the other side's would make three.
+    By elimination, which reads one block of each item, where M and the other player's would make three.
     """
+    if f == 0:
+        for b in range(q):
+            for i in range(w.inverse.shape[2]):
+                w.adversary[STEP, b, i] = w.inverse[b, b, i] * w.adversary[RHS, b, i]
+        return
+    small, large, alpha, alpha_t, own, _, s, l, sign = side_of(w, q, f)
     items = own.shape[2]
     given, rest = w.pivots[0], w.pivots[1]
     for z in range(l):
@@ -246,16 +254,3 @@ def answer_side(
     for z in range(l):
         for i in range(items):
             large[STEP, z, i] = sign * large[SOFTNESS, z, i] * rest[z, i]
-
-
-@lean
-def answer_items(w: Workspace, q: int, f: int) -> None:
-    """STEP of both players' marginals from their RHS, g of the adversary and h of the predictor."""
-    if f == 0:
-        for b in range(q):
-            for i in range(w.inverse.shape[2]):
-                w.adversary[STEP, b, i] = w.inverse[b, b, i] * w.adversary[RHS, b, i]
-    elif w.by_predictor[0]:
-        answer_side(w.inverse_p, w.predictor, w.adversary, w.cross, w.cross_t, f, q, 1.0, w)
-    else:
-        answer_side(w.inverse, w.adversary, w.predictor, w.cross_t, w.cross, q, f, -1.0, w)

@@ -65,6 +65,7 @@ def _new(groups: int, constraints: int) -> Workspace:
         comp_mass_p=_empty(columns),
         comp_multiplier=_empty(constraints),
         parts=addresses(),
+        here=0,
     )
 
 

@@ -182,6 +182,7 @@ def solve_games(
             chain,
             limits,
             chain_gain,
+            0,
         )
         outcome = solve_restricted(problem, opening, tolerance, max_iterations, regularisation, w)
         adversary = settle(canonical, blocks, reach, adversary_mixture(outcome.adversary, order, columns))

@@ -105,6 +105,7 @@ class Problem(NamedTuple):
     chain: Indices  # (G + 1,)
     limits: Cube  # (2, C, K) of the constraints: GAIN per true positive, and OFFSET
     chain_gain: Matrix  # (C, G + 1) constraint value of the chain's sets
+    here: int  # its address when pinned, see parts; likewise below
 
 
 class Columns(NamedTuple):
@@ -121,6 +122,7 @@ class Columns(NamedTuple):
     size_index: Indices  # (MAX_COLUMNS,) which row or column of the tables
     used: Indices  # (1,) number of columns in play
     member: Marks  # (K,) or (L,) is this size in play
+    here: int
 
 
 class Iterate(NamedTuple):
@@ -133,6 +135,7 @@ class Iterate(NamedTuple):
     multiplier: Vector  # (C,) of the constraints
     multiplier_slack: Vector  # (C,)
     level: Vector  # (2,) multiplier of sum of adversary masses = 1, and the value of the game
+    here: int
 
 
 @inner
@@ -146,6 +149,7 @@ def new_columns(groups: int, sizes: int) -> Columns:
         np.zeros(MAX_COLUMNS, np.int64),
         np.zeros(1, np.int64),
         np.zeros(sizes, np.bool_),
+        0,
     )
 
 
@@ -162,6 +166,7 @@ def new_iterate(problem: Problem) -> Iterate:
         np.zeros(constraints),
         np.zeros(constraints),
         np.zeros(2),
+        0,
     )
 
 
@@ -177,6 +182,7 @@ class Parts(NamedTuple):
     split_adversary: int
     start: int
     pool: int
+    answer_items: int
     price_adversary: int
     restore: int
     add_adversary: int
@@ -227,3 +233,4 @@ class Workspace(NamedTuple):
     comp_mass_p: Vector
     comp_multiplier: Vector
     parts: Parts
+    here: int
