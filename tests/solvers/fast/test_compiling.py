@@ -16,8 +16,9 @@ import pytest
 import metricfit as mf
 from metricfit.game import make_game
 from metricfit.solvers.fast import compiling
-from metricfit.solvers.fast.parts import REGISTERED, kinds_of
-from metricfit.solvers.fast.playing import solve_games
+from metricfit.solvers.fast.parts import REGISTERED
+from metricfit.solvers.fast.pinning import Held, kind
+from metricfit.solvers.fast.playing import Setting
 from metricfit.solvers.fast.restriction import chain_order, opening_sizes, restrict, whole_tables
 from metricfit.solvers.fast.state import Parts
 
@@ -41,8 +42,10 @@ def test_every_problem_has_the_types_that_the_solver_is_compiled_for(metric: mf.
     game = make_game(metric, np.linspace(1.0, -1.0, n), np.arange(n) % 2 == 0)
     tables, sizes = whole_tables(metric, n)
     order, opening = chain_order(game, sizes), opening_sizes(game)
-    setting = restrict(game, sizes, order, tables, sizes, sizes, sizes, opening)
-    assert tuple(map(numba.typeof, setting)) == kinds_of(solve_games.py_func)[: len(setting)]
+    held = restrict(game, sizes, order, tables, sizes, sizes, sizes, opening)
+    assert tuple(map(numba.typeof, held.value)) == tuple(kind(Setting).types)
+    with pytest.raises(AssertionError, match="misread"):
+        Held(held.value._replace(chain=held.value.chain[::-1]))
 
 
 def test_every_part_has_an_address() -> None:

@@ -31,7 +31,8 @@ from .growth import (
     split_adversary,
 )
 from .newton import evaluate
-from .parts import part, pinned
+from .parts import part
+from .pinning import pinned
 from .pricing import chain_value, largest, most_promising, price_adversary, price_predictor
 from .state import (
     ALPHA,
@@ -192,7 +193,7 @@ def solve_restricted(
     upper, lower, iterations = follow_path(
         pinned(problem),
         pinned(new_iterate(problem)),
-        pinned(w),
+        w,
         best,
         pinned(new_columns(groups, rows)),
         np.empty(rows),

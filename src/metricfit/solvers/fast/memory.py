@@ -9,6 +9,7 @@ import threading
 import numpy as np
 
 from .parts import addresses
+from .pinning import Held
 from .state import MAX_COLUMNS, TOGETHER, Floats, Workspace
 
 __all__ = ["workspace"]
@@ -18,17 +19,21 @@ MOST_KEPT = 400
 
 
 class _Kept(threading.local):
-    latest: Workspace | None = None
+    latest: Held[Workspace] | None = None
 
 
 KEPT = _Kept()
 
 
-def workspace(groups: int, constraints: int) -> Workspace:
+def workspace(groups: int, constraints: int) -> Held[Workspace]:
     """Return buffers for a problem of this size, which may hold anything."""
     found = KEPT.latest
-    if found is None or found.scratch.shape[1] != groups or found.comp_multiplier.size != constraints:
-        found = _new(groups, constraints)
+    if (
+        found is None
+        or found.value.scratch.shape[1] != groups
+        or found.value.comp_multiplier.size != constraints
+    ):
+        found = Held(_new(groups, constraints))
         KEPT.latest = found if groups <= MOST_KEPT else None
     return found
 

@@ -6,108 +6,34 @@ a third of the time to compile the solver, and lets several processes share the 
 
 A part is written, and called by compiled code, like any other function. Its annotations must tell the
 types of its parameters, the workspace ``w`` among them.
-
-Named tuples of arrays are hundreds of numbers, which Numba would hand over one by one at every call. So they
-are :func:`pinned` by who makes them: written to memory once, with their own address in the field ``here``, and
-it is the address that a part is given.
+Named tuples are handed over by their addresses, so they must be pinned, see
+:mod:`.pinning`.
 """
 
 from collections.abc import Callable
 from functools import cache, cached_property
 from inspect import get_annotations
 from types import FunctionType
-from typing import Annotated, Any, Protocol, TypeVar, cast, get_args, get_origin
+from typing import Any, TypeVar, cast
 
 import numba as nb
-from llvmlite import ir
 from numba.core import cgutils
-from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic
 
 from metricfit.game.compiled import remember
 
+from .pinning import is_pinned, kind, kinds_of, read_at
 from .state import HERE, LEAN, Parts
 
-__all__ = ["addresses", "part", "pinned"]
+__all__ = ["addresses", "part"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-Value = TypeVar("Value")
-
-SCALARS = {float: nb.float64, int: nb.int64, bool: nb.boolean, None: nb.void}
-
-
-@cache
-def kind(annotation: Any) -> Any:
-    """Return the Numba type that an annotation stands for."""
-    if annotation in SCALARS:
-        return SCALARS[annotation]
-    if get_origin(annotation) is Annotated:
-        return annotation.__metadata__[0]
-    if get_origin(annotation) is tuple:
-        return nb.types.Tuple([kind(item) for item in get_args(annotation)])
-    fields = get_annotations(annotation).values()
-    return nb.types.BaseTuple.from_types([kind(field) for field in fields], annotation)
-
-
-def kinds_of(function: Callable[..., Any]) -> tuple[Any, ...]:
-    """Return the Numba types of a function's parameters."""
-    annotations = get_annotations(function)
-    return tuple(kind(annotation) for name, annotation in annotations.items() if name != "return")
 
 
 def compile_kernel(function: Any) -> bool:
     """Compile a kernel for the types in its annotations, or load it from disk; whether it was there."""
     function.compile(kinds_of(function.py_func))
     return not function.stats.cache_misses
-
-
-def is_pinned(kind: Any) -> bool:
-    """Whether parts get the address of such things instead of the things."""
-    return isinstance(kind, nb.types.NamedTuple) and "here" in kind.fields
-
-
-def load_all(builder: Any, pointer: Any) -> Any:
-    """Load what a pointer points to, number by number: what nobody uses then costs nothing."""
-    shape = pointer.type.pointee
-    if not isinstance(shape, ir.Aggregate):
-        return builder.load(pointer)
-    value = ir.Constant(shape, ir.Undefined)
-    for index in range(len(shape)):
-        value = builder.insert_value(
-            value, load_all(builder, cgutils.gep_inbounds(builder, pointer, 0, index)), index
-        )
-    return value
-
-
-def pin(builder: Any, kind: Any, value: Any) -> Any:
-    """Write down a named tuple, and before it those within, where the caller keeps its variables."""
-    for index, inside in enumerate(kind.types):
-        if is_pinned(inside):
-            value = builder.insert_value(
-                value, pin(builder, inside, builder.extract_value(value, index)), index
-            )
-    place = cgutils.alloca_once(builder, value.type)
-    here = builder.ptrtoint(place, ir.IntType(64))
-    value = builder.insert_value(value, here, kind.fields.index("here"))
-    builder.store(value, place)
-    return value
-
-
-class Pinning(Protocol):
-    """Takes a named tuple and returns the same, for parts to use until the calling function returns."""
-
-    def __call__(self, value: Value, /) -> Value: ...
-
-
-def _pinned(typing: Any, value: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        written = pin(builder, signature.args[0], arguments[0])
-        return impl_ret_borrowed(context, builder, signature.return_type, written)
-
-    return value(value), generate
-
-
-pinned = cast(Pinning, intrinsic(_pinned))
 
 
 body: Any = None
@@ -150,8 +76,7 @@ class Part:
                 values = cgutils.unpack_tuple(builder, arguments[0])
                 for index, own in enumerate(self.kinds):
                     if is_pinned(own):
-                        shape = context.get_value_type(own).as_pointer()
-                        values[index] = load_all(builder, builder.inttoptr(values[index], shape))
+                        values[index] = read_at(context, builder, own, values[index])
                 return context.make_tuple(builder, signature.return_type, values)
 
             return nb.types.Tuple(self.kinds)(packed), generate

@@ -13,6 +13,7 @@ from metricfit.game.strategy import clean_in_place, inclusion_in_order, tie_aver
 
 from .interior_point import solve_restricted
 from .mixtures import Mixture, adversary_mixture, predictor_mixture, settle
+from .pinning import reader
 from .state import (
     GAIN,
     OFFSET,
@@ -51,20 +52,24 @@ class Setting(NamedTuple):
     by, come on top.
     """
 
-    tables: Floats
-    tables_t: Floats
-    predictor_sizes: Floats
-    adversary_sizes: Floats
-    chain: Ints
-    limits: Floats
-    chain_gain: Floats
-    rows: Ints  # (K,) sizes of the predictor, in items
-    columns: Ints  # (L,) sizes of the adversary, in items
-    blocks: Ints  # (G + 1,) as of a strategy
-    order: Ints  # (G,) in which the blocks join the chain
+    tables: Cube
+    tables_t: Cube
+    predictor_sizes: Vector
+    adversary_sizes: Vector
+    chain: Indices
+    limits: Cube
+    chain_gain: Matrix
+    rows: Indices  # (K,) sizes of the predictor, in items
+    columns: Indices  # (L,) sizes of the adversary, in items
+    blocks: Indices  # (G + 1,) as of a strategy
+    order: Indices  # (G,) in which the blocks join the chain
     split: int  # as of a game
     reach: float  # scores beyond decide their items
-    opening: Ints  # rows that the predictor has in play from the start
+    opening: Indices  # rows that the predictor has in play from the start
+    here: int
+
+
+setting_at, workspace_at = reader(Setting), reader(Workspace)
 
 
 @inner
@@ -109,20 +114,7 @@ def write_down(mixture: Mixture, sizes: Ints, weights: Floats, marginals: Floats
 
 @kernel
 def solve_games(
-    tables: Cube,
-    tables_t: Cube,
-    predictor_sizes: Vector,
-    adversary_sizes: Vector,
-    chain: Indices,
-    limits: Cube,
-    chain_gain: Matrix,
-    rows: Indices,
-    columns: Indices,
-    blocks: Indices,
-    order: Indices,
-    split: int,
-    reach: float,
-    opening: Indices,
+    setting_address: int,
     scores: Matrix,
     tolerance: float,
     max_iterations: int,
@@ -135,7 +127,7 @@ def solve_games(
     sizes: IndexRows,
     weights: Matrix,
     marginals: Cube,
-    w: Workspace,
+    workspace_address: int,
 ) -> tuple[float, float, int, int, int]:
     """Solve games one after the other; have the referee judge those that there is room to write down for.
 
@@ -144,8 +136,8 @@ def solve_games(
 
     Parameters
     ----------
-    tables, ..., opening
-        The fields of a `Setting`.
+    setting_address, workspace_address : int
+        Where a `Setting` and a `Workspace` are held.
     scores : ndarray, shape (games, n)
         As the user has them; under constraints, those of the positives first.
     tolerance, max_iterations, regularisation
@@ -167,6 +159,8 @@ def solve_games(
     taken, taken_p
         How many sizes of the adversary and of the predictor there are in it.
     """
+    setting, w = setting_at(setting_address), workspace_at(workspace_address)
+    order, chain, blocks, split = setting.order, setting.chain, setting.blocks, setting.split
     n = scores.shape[1]
     canonical = np.empty(n)
     for game in range(scores.shape[0]):
@@ -174,20 +168,23 @@ def solve_games(
         for i in range(n):
             canonical[i] = scores[game, ranking[i]]
         problem = Problem(
-            tables,
-            tables_t,
-            predictor_sizes,
-            adversary_sizes,
-            sum_up(canonical, blocks, order, split, reach),
+            setting.tables,
+            setting.tables_t,
+            setting.predictor_sizes,
+            setting.adversary_sizes,
+            sum_up(canonical, blocks, order, split, setting.reach),
             chain,
-            limits,
-            chain_gain,
+            setting.limits,
+            setting.chain_gain,
             0,
         )
-        outcome = solve_restricted(problem, opening, tolerance, max_iterations, regularisation, w)
-        adversary = settle(canonical, blocks, reach, adversary_mixture(outcome.adversary, order, columns))
+        outcome = solve_restricted(problem, setting.opening, tolerance, max_iterations, regularisation, w)
+        mixture = adversary_mixture(outcome.adversary, order, setting.columns)
+        adversary = settle(canonical, blocks, setting.reach, mixture)
         spare = (SPARE if order.shape[0] == n else SPARE_OF_BLOCKS) * tolerance
-        predictor = predictor_mixture(outcome.predictor, outcome.chain_mass, order, rows, chain, spare)
+        predictor = predictor_mixture(
+            outcome.predictor, outcome.chain_mass, order, setting.rows, chain, spare
+        )
         if game >= verdict.shape[0]:
             continue
         lower, upper = -np.inf, np.inf
@@ -204,8 +201,8 @@ def solve_games(
                 averaged,
                 merged,
                 outcome.multiplier,
-                limits[GAIN],
-                limits[OFFSET],
+                setting.limits[GAIN],
+                setting.limits[OFFSET],
             ).max()
         if clean_in_place(predictor.sizes, predictor.weights, predictor.marginals, blocks):
             averaged, merged = tie_averages(canonical, split, predictor.marginals, blocks)

@@ -10,6 +10,7 @@ import numpy as np
 from metricfit.game import Game, most_slack
 from metricfit.metrics import Metric
 
+from .pinning import Held
 from .playing import Setting
 from .state import ALPHA, GAIN, OFFSET, Floats, Ints
 
@@ -47,12 +48,12 @@ def whole_tables(metric: Metric, n: int) -> tuple[Tables, Ints]:
 
 
 @lru_cache(maxsize=64)
-def whole_setting(metric: Metric, n: int) -> Setting:
+def whole_setting(metric: Metric, n: int) -> Held[Setting]:
     """Return the setting of all games of `n` items without constraints, every item and size on its own."""
     tables, sizes = whole_tables(metric, n)
     nothing = np.empty((2, 0, n + 1))
     numbers = sizes.astype(np.float64)
-    return Setting(
+    setting = Setting(
         tables.tables,
         tables.tables_t,
         numbers,
@@ -67,7 +68,9 @@ def whole_setting(metric: Metric, n: int) -> Setting:
         n,
         tables.reach,
         NO_ROWS,
+        0,
     )
+    return Held(setting)
 
 
 def chain_order(game: Game, blocks: Ints) -> Ints:
@@ -94,7 +97,7 @@ def restrict(
     columns: Ints,
     chain: Ints,
     opening: Ints,
-) -> Setting:
+) -> Held[Setting]:
     """Write down the restricted game on these blocks and sizes, but for the scores.
 
     Sizes are measured in the average length of a block, as lengths are. ``opening`` lists the sizes that the
@@ -114,7 +117,7 @@ def restrict(
         whole, whole_t = whole.copy(), whole_t.copy()
         whole[ALPHA] *= unit
         whole_t[ALPHA] *= unit
-    return Setting(
+    setting = Setting(
         whole,
         whole_t,
         rows / unit,
@@ -129,4 +132,6 @@ def restrict(
         game.split,
         tables.reach,
         np.searchsorted(rows, opening),
+        0,
     )
+    return Held(setting)

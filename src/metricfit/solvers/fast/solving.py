@@ -25,6 +25,7 @@ from metricfit.solvers.solution import Answer
 from .compiling import compile_solver
 from .grouping import first_blocks, refined_blocks, sizes_to_try
 from .memory import workspace
+from .pinning import Held
 from .playing import Setting, solve_games
 from .restriction import chain_order, opening_sizes, restrict, tables_at, whole_setting, whole_tables
 from .state import MAX_COLUMNS, Floats, Ints
@@ -114,9 +115,9 @@ def _judge(metric: Metric, scores: Floats, tol: float, max_iter: int) -> tuple[F
         verdict[:] = np.inf, np.inf, 0.0
         return inclusion, verdict
     alpha, beta = metric.table(n)
-    multipliers, sizes, weights, marginals = _room(0, 0, n)
+    memory = workspace(n, 0)
     solve_games(
-        *whole_setting(metric, n),
+        whole_setting(metric, n).address,
         scores,
         FIRST_TARGET * tol,
         max_iter,
@@ -125,11 +126,8 @@ def _judge(metric: Metric, scores: Floats, tol: float, max_iter: int) -> tuple[F
         beta,
         inclusion,
         verdict,
-        multipliers,
-        sizes,
-        weights,
-        marginals,
-        workspace(n, 0),
+        *NO_ROOM,
+        memory.address,
     )
     return inclusion, verdict
 
@@ -138,6 +136,9 @@ def _room(constraints: int, sizes: int, blocks: int) -> tuple[Floats, Ints, Floa
     """Make room for the multipliers and for both players' strategies."""
     marginals = np.empty((2, sizes, blocks))
     return np.empty(constraints), np.empty((2, sizes), np.int64), np.empty((2, sizes)), marginals
+
+
+NO_ROOM = _room(0, 0, 0)
 
 
 @cache
@@ -189,12 +190,14 @@ class _Attempt(NamedTuple):
     predictor: Strategy
 
 
-def _attempt(game: Game, setting: Setting, target: float, steps: int, regularisation: float) -> _Attempt:
+def _attempt(game: Game, held: Held[Setting], target: float, steps: int, regularisation: float) -> _Attempt:
+    setting = held.value
     groups, constraints = setting.order.size, setting.limits.shape[1]
     most = max(MAX_COLUMNS + 2, min(setting.rows.size, groups + 1 + MAX_COLUMNS))
     multipliers, sizes, weights, marginals = _room(constraints, most, groups)
+    memory = workspace(groups, constraints)
     upper, lower, iterations, *taken = solve_games(
-        *setting,
+        held.address,
         game.scores[None, :],
         target,
         steps,
@@ -207,7 +210,7 @@ def _attempt(game: Game, setting: Setting, target: float, steps: int, regularisa
         sizes,
         weights,
         marginals,
-        workspace(groups, constraints),
+        memory.address,
     )
     adversary, predictor = (
         Strategy(sizes[x, :m].copy(), weights[x, :m].copy(), marginals[x, :m].copy(), setting.blocks)
@@ -217,7 +220,7 @@ def _attempt(game: Game, setting: Setting, target: float, steps: int, regularisa
 
 
 def _attempts(
-    game: Game, setting: Setting, target: float, enough: float, max_iter: int
+    game: Game, setting: Held[Setting], target: float, enough: float, max_iter: int
 ) -> tuple[_Attempt, int, str]:
     """Aim at a gap of ``target``, with one regularisation after the other until one is ``enough``."""
     best, iterations, note = None, 0, ""

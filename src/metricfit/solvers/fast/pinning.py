@@ -1,0 +1,140 @@
+"""Named tuples of arrays at fixed places in memory.
+
+Numba hands a named tuple over number by number, several hundred for a workspace. One that is *pinned* lies in
+memory as Numba lays it out, with its own address in the field ``here``; the address is all that needs handing
+over, and who gets it reads what it uses. Numbers and pointers alike take eight bytes.
+"""
+
+import struct
+from collections.abc import Callable, Iterator
+from functools import cache
+from inspect import get_annotations
+from typing import Annotated, Any, Generic, Protocol, TypeVar, cast, get_args, get_origin
+
+import numba as nb
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils
+from numba.core.imputils import impl_ret_borrowed
+from numba.extending import intrinsic
+
+__all__ = ["Held", "is_pinned", "kind", "kinds_of", "pinned", "read_at", "reader"]
+
+Value = TypeVar("Value", bound=tuple[Any, ...])
+
+SCALARS = {float: nb.float64, int: nb.int64, bool: nb.boolean, None: nb.void}
+
+
+@cache
+def kind(annotation: Any) -> Any:
+    """Return the Numba type that an annotation stands for."""
+    if annotation in SCALARS:
+        return SCALARS[annotation]
+    if get_origin(annotation) is Annotated:
+        return annotation.__metadata__[0]
+    if get_origin(annotation) is tuple:
+        return nb.types.Tuple([kind(item) for item in get_args(annotation)])
+    fields = get_annotations(annotation).values()
+    return nb.types.BaseTuple.from_types([kind(field) for field in fields], annotation)
+
+
+def kinds_of(function: Callable[..., Any]) -> tuple[Any, ...]:
+    """Return the Numba types of a function's parameters."""
+    annotations = get_annotations(function)
+    return tuple(kind(annotation) for name, annotation in annotations.items() if name != "return")
+
+
+def is_pinned(kind: Any) -> bool:
+    """Whether things of this type are pinned before they are handed over."""
+    return isinstance(kind, nb.types.NamedTuple) and "here" in kind.fields
+
+
+def read_at(context: Any, builder: Any, kind: Any, address: Any) -> Any:
+    """Read a thing of this type, number by number: what nobody uses then costs nothing."""
+
+    def read(pointer: Any) -> Any:
+        shape = pointer.type.pointee
+        if not isinstance(shape, ir.Aggregate):
+            return builder.load(pointer)
+        value = ir.Constant(shape, ir.Undefined)
+        for index in range(len(shape)):
+            inside = read(cgutils.gep_inbounds(builder, pointer, 0, index))
+            value = builder.insert_value(value, inside, index)
+        return value
+
+    return read(builder.inttoptr(address, context.get_value_type(kind).as_pointer()))
+
+
+def reader(annotation: type[Value]) -> Callable[[int], Value]:
+    """Return a function, for compiled code, of the address of what is read."""
+
+    @intrinsic
+    def read(typing: Any, address: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return read_at(context, builder, signature.return_type, arguments[0])
+
+        return kind(annotation)(nb.int64), generate
+
+    return cast(Callable[[int], Value], read)
+
+
+class Pinning(Protocol):
+    """Takes a named tuple and returns the same, pinned until the calling function returns."""
+
+    def __call__(self, value: Value, /) -> Value: ...
+
+
+def _pin(builder: Any, kind: Any, value: Any) -> Any:
+    """Write down a named tuple, after those within, where the calling function has its variables."""
+    for index, inside in enumerate(kind.types):
+        if is_pinned(inside):
+            own = _pin(builder, inside, builder.extract_value(value, index))
+            value = builder.insert_value(value, own, index)
+    place = cgutils.alloca_once(builder, value.type)
+    here = builder.ptrtoint(place, ir.IntType(64))
+    value = builder.insert_value(value, here, kind.fields.index("here"))
+    builder.store(value, place)
+    return value
+
+
+def _pinned(typing: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        written = _pin(builder, signature.args[0], arguments[0])
+        return impl_ret_borrowed(context, builder, signature.return_type, written)
+
+    return value(value), generate
+
+
+pinned = cast(Pinning, intrinsic(_pinned))
+
+
+class Held(Generic[Value]):
+    """A named tuple of Python's that is pinned as long as this object lives.
+
+    Attributes
+    ----------
+    value : NamedTuple
+        Arrays and numbers. The last field is ``here``.
+    address : int
+        Where it is.
+    """
+
+    def __init__(self, value: Value) -> None:
+        fields, own = value[:-1], kind(type(value))
+        assert tuple(map(nb.typeof, fields)) == tuple(own.types[:-1]), "compiled code would misread this"
+        self.value = value
+        self._words = np.array([*_words(fields), 0], np.int64)
+        self._words[-1] = self.address = self._words.ctypes.data
+
+
+def _words(fields: tuple[Any, ...]) -> Iterator[int]:
+    for field in fields:
+        if isinstance(field, np.ndarray):
+            # Numba counts references to memory of its own only, which this is not.
+            yield from (0, 0, field.size, field.itemsize, field.ctypes.data, *field.shape, *field.strides)
+        elif isinstance(field, tuple):
+            yield from _words(field)
+        elif isinstance(field, float):
+            yield from struct.unpack("q", struct.pack("d", field))
+        else:
+            yield field
