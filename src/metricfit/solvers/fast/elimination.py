@@ -22,7 +22,7 @@ Border order: predictor masses (f), adversary prices (q), adversary masses (q + 
 
 from .border import lu_factorise, subtract_rows
 from .items import invert_items, weigh
-from .parts import part
+from .parts import hot_part, part
 from .state import (
     BETA,
     GAIN,
@@ -176,7 +176,7 @@ def gather(w: Workspace, first: int, q: int, f: int, share: Floats) -> None:
                 mixed[a] = source[a]
 
 
-@part
+@hot_part
 def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
     """Eliminate the chain by a Kalman filter and complete the border's Schur complement."""
     adversary, predictor = it.adversary, it.predictor

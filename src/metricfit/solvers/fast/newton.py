@@ -2,7 +2,7 @@
 
 from .border import lu_solve
 from .items import answer_items
-from .parts import part
+from .parts import hot_part, part
 from .state import (
     ALPHA,
     BETA,
@@ -161,7 +161,7 @@ def evaluate(problem: Problem, it: Iterate, w: Workspace) -> None:
         w.residual_border[levels + 2 + c] = slack
 
 
-@part
+@hot_part
 def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
     """Solve for the step that removes the residuals and meets the complementarity targets."""
     adversary, predictor = it.adversary, it.predictor

@@ -11,7 +11,7 @@ Named tuples are handed over by their addresses, so they must be pinned, see
 """
 
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cache
 from inspect import get_annotations
 from types import FunctionType
 from typing import Any, TypeVar, cast
@@ -22,10 +22,10 @@ from numba.extending import intrinsic
 
 from metricfit.game.compiled import remember
 
-from .pinning import is_pinned, kind, kinds_of, read_at
+from .pinning import kind, kinds_of
 from .state import HERE, LEAN, Parts
 
-__all__ = ["addresses", "part"]
+__all__ = ["addresses", "hot_part", "part"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -37,51 +37,30 @@ def compile_kernel(function: Any) -> bool:
 
 
 body: Any = None
-loaded: Any = None
 
 
-def entry(*packed: Any) -> Any:
-    """Do what a part does, given addresses; each part has its own ``body`` and ``loaded``."""
-    return body(*loaded(packed))
+def entry(*arguments: Any) -> Any:
+    """Do what a hot part does; each has its own ``body``."""
+    return body(*arguments)
 
 
 class Part:
     """A compiled function with the types it is compiled for."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], hot: bool) -> None:
         self.function = function
-        body = nb.njit(**LEAN, forceinline=True)(function)
-        names = {"__name__": __name__, "body": body, "loaded": self._loaded()}
-        # Numba would take variables of an enclosing function for a reason to compile anew in every process.
-        own = FunctionType(entry.__code__, names)
-        own.__qualname__ = function.__qualname__
-        self.compiled = remember(nb.njit(**LEAN)(own), HERE)
+        self.hot = hot
+        if hot:
+            names = {"__name__": __name__, "body": nb.njit(**LEAN, forceinline=True)(function)}
+            function = FunctionType(entry.__code__, names)
+            function.__qualname__ = self.function.__qualname__
+        self.compiled = remember(nb.njit(**LEAN)(function), HERE)
 
-    @cached_property
-    def kinds(self) -> tuple[Any, ...]:
-        """The types of the parameters."""
-        return kinds_of(self.function)
-
-    @cached_property
+    @property
     def signature(self) -> Any:
-        """The types of what is handed over: addresses of named tuples, all else by value."""
-        result = kind(get_annotations(self.function)["return"])
-        given = [nb.int64 if is_pinned(own) else own for own in self.kinds]
-        return result(nb.types.StarArgTuple.from_types(given))
-
-    def _loaded(self) -> Any:
-        @intrinsic
-        def loaded(typing: Any, packed: Any) -> Any:
-            def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-                values = cgutils.unpack_tuple(builder, arguments[0])
-                for index, own in enumerate(self.kinds):
-                    if is_pinned(own):
-                        values[index] = read_at(context, builder, own, values[index])
-                return context.make_tuple(builder, signature.return_type, values)
-
-            return nb.types.Tuple(self.kinds)(packed), generate
-
-        return loaded
+        """The types of result and parameters; a hot part takes the latter in a tuple."""
+        result, given = kind(get_annotations(self.function)["return"]), kinds_of(self.function)
+        return result(nb.types.StarArgTuple.from_types(given)) if self.hot else result(*given)
 
     def address(self) -> int:
         """Compile the part, or load it from disk, and return where it is."""
@@ -100,27 +79,42 @@ def addresses() -> Parts:
 
 def part(function: Function) -> Function:
     """Compile a function on its own; it allocates nothing, and only compiled functions call it."""
-    own = REGISTERED[function.__name__] = Part(function)
-    workspace = list(get_annotations(function)).index("w")
-    index = Parts._fields.index(function.__name__)
+    return cast(Function, _registered(Part(function, hot=False)))
+
+
+def hot_part(function: Function) -> Function:
+    """Compile a function on its own, and optimise it twice, which takes longer but pays in every step.
+
+    It is compiled and then inlined into a function that does nothing else. When LLVM vectorises a loop, it
+    puts checks in front that arrays do not overlap, and only the second time around it moves them out of the
+    loops outside: most loops here have so few turns that the checks took as long as the rest.
+    """
+    return cast(Function, _registered(Part(function, hot=True)))
+
+
+def _registered(own: Part) -> Any:
+    name = own.function.__name__
+    REGISTERED[name] = own
+    workspace = list(get_annotations(own.function)).index("w")
+    index = Parts._fields.index(name)
 
     @intrinsic
     def call(typing: Any, *arguments: Any) -> Any:
+        signature = own.signature
+        given = nb.types.StarArgTuple.from_types(kinds_of(own.function))
+        place = given.types[workspace].fields.index("parts")
+
         def generate(context: Any, builder: Any, _: Any, packed: Any) -> Any:
-            values = cgutils.unpack_tuple(builder, packed[0])
-            parts = own.kinds[workspace].fields.index("parts")
-            address = builder.extract_value(values[workspace], [parts, index])
-            for x, given in enumerate(own.kinds):
-                if is_pinned(given):
-                    values[x] = builder.extract_value(values[x], given.fields.index("here"))
-            result, given = own.signature.return_type, own.signature.args
-            shape = context.call_conv.get_function_type(result, given)
+            values = packed if own.hot else cgutils.unpack_tuple(builder, packed[0])
+            shape = context.call_conv.get_function_type(signature.return_type, signature.args)
+            address = builder.extract_value(packed[0], [workspace, place, index])
             target = builder.inttoptr(address, shape.as_pointer())
-            handed = [context.make_tuple(builder, given[0], values)]
             # No part raises, so that there is no status to look at.
-            _, value = context.call_conv.call_function(builder, target, result, given, handed)
+            _, value = context.call_conv.call_function(
+                builder, target, signature.return_type, signature.args, values
+            )
             return value
 
-        return own.signature.return_type(nb.types.StarArgTuple.from_types(own.kinds)), generate
+        return signature.return_type(given), generate
 
-    return cast(Function, call)
+    return call

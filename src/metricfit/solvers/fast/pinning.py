@@ -1,12 +1,12 @@
 """Named tuples of arrays at fixed places in memory.
 
 Numba hands a named tuple over number by number, several hundred for a workspace. One that is *pinned* lies in
-memory as Numba lays it out, with its own address in the field ``here``; the address is all that needs handing
-over, and who gets it reads what it uses. Numbers and pointers alike take eight bytes.
+memory as Numba lays it out, with its own address in the field ``here``. To Numba it is of another type, of
+which functions are handed the address and read what they use. Numbers and pointers alike take eight bytes.
 """
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from inspect import get_annotations
 from typing import Annotated, Any, Generic, Protocol, TypeVar, cast, get_args, get_origin
@@ -16,9 +16,9 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils
 from numba.core.imputils import impl_ret_borrowed
-from numba.extending import intrinsic
+from numba.extending import intrinsic, models, register_model
 
-__all__ = ["Held", "is_pinned", "kind", "kinds_of", "pinned", "read_at", "reader"]
+__all__ = ["Held", "kind", "kinds_of", "pinned", "reader"]
 
 Value = TypeVar("Value", bound=tuple[Any, ...])
 
@@ -34,8 +34,9 @@ def kind(annotation: Any) -> Any:
         return annotation.__metadata__[0]
     if get_origin(annotation) is tuple:
         return nb.types.Tuple([kind(item) for item in get_args(annotation)])
-    fields = get_annotations(annotation).values()
-    return nb.types.BaseTuple.from_types([kind(field) for field in fields], annotation)
+    fields = get_annotations(annotation)
+    make = Pinned if "here" in fields else nb.types.BaseTuple.from_types
+    return make([kind(field) for field in fields.values()], annotation)
 
 
 def kinds_of(function: Callable[..., Any]) -> tuple[Any, ...]:
@@ -44,25 +45,42 @@ def kinds_of(function: Callable[..., Any]) -> tuple[Any, ...]:
     return tuple(kind(annotation) for name, annotation in annotations.items() if name != "return")
 
 
-def is_pinned(kind: Any) -> bool:
-    """Whether things of this type are pinned before they are handed over."""
-    return isinstance(kind, nb.types.NamedTuple) and "here" in kind.fields
+class Pinned(nb.types.NamedTuple):
+    """The type of a named tuple that is handed over by its address."""
+
+    def __init__(self, types: Sequence[Any], cls: type) -> None:
+        make: Any = super().__init__
+        make(types, cls)
+        self.name = f"pinned {self.name}"
 
 
-def read_at(context: Any, builder: Any, kind: Any, address: Any) -> Any:
-    """Read a thing of this type, number by number: what nobody uses then costs nothing."""
+@register_model(Pinned)
+class PinnedModel(models.TupleModel):
+    """How Numba hands it over."""
 
-    def read(pointer: Any) -> Any:
-        shape = pointer.type.pointee
-        if not isinstance(shape, ir.Aggregate):
-            return builder.load(pointer)
-        value = ir.Constant(shape, ir.Undefined)
-        for index in range(len(shape)):
-            inside = read(cgutils.gep_inbounds(builder, pointer, 0, index))
-            value = builder.insert_value(value, inside, index)
-        return value
+    def get_argument_type(self) -> Any:
+        """Return the type of an address."""
+        return ir.IntType(64)
 
-    return read(builder.inttoptr(address, context.get_value_type(kind).as_pointer()))
+    def as_argument(self, builder: Any, value: Any) -> Any:
+        """Return the address."""
+        return builder.extract_value(value, self.fe_type.fields.index("here"))
+
+    def from_argument(self, builder: Any, address: Any) -> Any:
+        """Read it number by number: what nobody uses then costs nothing."""
+
+        def read(pointer: Any) -> Any:
+            shape = pointer.type.pointee
+            if not isinstance(shape, ir.Aggregate):
+                return builder.load(pointer)
+            value = ir.Constant(shape, ir.Undefined)
+            for index in range(len(shape)):
+                inside = read(cgutils.gep_inbounds(builder, pointer, 0, index))
+                value = builder.insert_value(value, inside, index)
+            return value
+
+        model: Any = self
+        return read(builder.inttoptr(address, model.get_value_type().as_pointer()))
 
 
 def reader(annotation: type[Value]) -> Callable[[int], Value]:
@@ -71,7 +89,7 @@ def reader(annotation: type[Value]) -> Callable[[int], Value]:
     @intrinsic
     def read(typing: Any, address: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return read_at(context, builder, signature.return_type, arguments[0])
+            return context.data_model_manager[signature.return_type].from_argument(builder, arguments[0])
 
         return kind(annotation)(nb.int64), generate
 
@@ -84,10 +102,16 @@ class Pinning(Protocol):
     def __call__(self, value: Value, /) -> Value: ...
 
 
+def _pinned_type(kind: Any) -> Any:
+    if not (isinstance(kind, nb.types.NamedTuple) and "here" in kind.fields):
+        return kind
+    return Pinned([_pinned_type(inside) for inside in kind.types], kind.instance_class)
+
+
 def _pin(builder: Any, kind: Any, value: Any) -> Any:
     """Write down a named tuple, after those within, where the calling function has its variables."""
     for index, inside in enumerate(kind.types):
-        if is_pinned(inside):
+        if isinstance(inside, Pinned):
             own = _pin(builder, inside, builder.extract_value(value, index))
             value = builder.insert_value(value, own, index)
     place = cgutils.alloca_once(builder, value.type)
@@ -99,10 +123,10 @@ def _pin(builder: Any, kind: Any, value: Any) -> Any:
 
 def _pinned(typing: Any, value: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        written = _pin(builder, signature.args[0], arguments[0])
+        written = _pin(builder, signature.return_type, arguments[0])
         return impl_ret_borrowed(context, builder, signature.return_type, written)
 
-    return value(value), generate
+    return _pinned_type(value)(value), generate
 
 
 pinned = cast(Pinning, intrinsic(_pinned))

@@ -9,7 +9,7 @@ changes follow from :math:`t = \Delta x / x`: they are :math:`t` and :math:`-1 -
 import numpy as np
 
 from .newton import direction
-from .parts import part
+from .parts import hot_part
 from .state import (
     COMP_CHAIN,
     COMP_INSIDE,
@@ -144,7 +144,7 @@ def move_columns(columns: Columns, side: Floats, step_mass: Floats, own: float, 
             columns.marginal[OUTSIDE, a, i] += own * dy
 
 
-@part
+@hot_part
 def newton_step(problem: Problem, it: Iterate, w: Workspace, mu: float, pairs: float) -> bool:
     """Mehrotra's predictor-corrector step from fresh residuals and factors; False if it broke down."""
     adversary, predictor = it.adversary, it.predictor
