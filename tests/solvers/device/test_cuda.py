@@ -18,9 +18,11 @@ from metricfit.solvers.device.program import cuda_source, host_source, kept
 DRIVER = r"""
 #include <cstdio>
 #include <cstring>
-static void (*play)(void*, int, int);
+static void (*play)(void*, int, int, int);
+struct Attribute { unsigned id, padding, value[16]; };
+struct Launch { unsigned blocks[3], threads[3], shared; void* stream; Attribute* attributes; unsigned count; };
 extern "C" {
-void set_player(void* function) { play = (void (*)(void*, int, int))function; }
+void set_player(void* function) { play = (void (*)(void*, int, int, int))function; }
 int cuModuleLoadData(void** module, const void* image) {
     *module = (void*)1;
     return memcmp(image, "image", 5);
@@ -31,11 +33,14 @@ int cuModuleGetFunction(void** function, void* module, const char* name) {
 }
 int cuFuncSetAttribute(void* function, int attribute, int) { return function != (void*)2 || attribute != 8; }
 int cuGetErrorString(int, const char** text) { *text = "a reason"; return 0; }
-int cuLaunchKernel(void* function, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned y2,
-                   unsigned z2, unsigned shared, void* stream, void** arguments, void** extra) {
-    if (function != (void*)2 || y * z * y2 * z2 != 1 || threads != 128 || shared != 4000 || extra) return 1;
-    if (stream != (void*)7) return 2;
-    play(arguments[0], x, 1);
+int cuLaunchKernelEx(const Launch* launch, void* function, void** arguments, void** extra) {
+    const unsigned *blocks = launch->blocks, *threads = launch->threads;
+    if (function != (void*)2 || blocks[1] * blocks[2] * threads[1] * threads[2] != 1 || extra) return 1;
+    if (threads[0] != 128 || launch->shared != 4000) return 1;
+    if (launch->stream != (void*)7) return 2;
+    int team = 1;
+    if (launch->count == 1 && launch->attributes->id == 4) team = launch->attributes->value[0];
+    play(arguments[0], blocks[0], 1, team);
     return 0;
 }
 }
@@ -52,20 +57,21 @@ def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ctypes.CDLL:
     return loaded
 
 
+@pytest.mark.parametrize("team", [1, 2])
 def test_the_kernel_gets_the_argument_that_the_program_for_the_cpu_gets(
-    driver: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch
+    driver: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch, team: int
 ) -> None:
     layout, scores = Layout(mf.f1, (0, 5), (5, 3)), torch.linspace(-1, 1, 8, dtype=torch.float64)
-    expected = solve_games(layout, scores)
+    expected = solve_games(layout, scores, team=team)
     kernel = cuda.Kernel(b"image of a module", "solve_games", 4000)
 
     class Launcher:
         @staticmethod
-        def solve_games(argument, blocks: int, threads: int) -> None:
-            kernel.launch(argument._obj, blocks, 128, 4000, 7)
+        def solve_games(argument, blocks: int, threads: int, team: int) -> None:
+            kernel.launch(argument._obj, blocks, 128, 4000, 7, team)
 
     monkeypatch.setattr(host, "library", Launcher)
-    played = solve_games(layout, scores)
+    played = solve_games(layout, scores, team=team)
     assert torch.equal(played.bounds, expected.bounds)
     assert torch.equal(played.adversary, expected.adversary)
 
@@ -126,13 +132,15 @@ def test_every_game_that_is_laid_out_has_a_launch_shape() -> None:
         assert host.library().quick_numbers(n) <= numbers <= cuda.MOST_SHARED // 8
 
 
-# Lanes of a warp, threads of a block, items.
-RACES = [(1, 5, 20), (4, 4, 20), (4, 8, 9)]
+# Lanes of a warp, threads of a block, blocks of a team, items.
+RACES = [(1, 5, 1, 20), (4, 4, 1, 20), (4, 8, 1, 9), (1, 3, 2, 20), (4, 4, 2, 33)]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("lanes", "threads", "n"), RACES)
-def test_no_thread_reads_what_another_is_writing(tmp_path: Path, lanes: int, threads: int, n: int) -> None:
+@pytest.mark.parametrize(("lanes", "threads", "team", "n"), RACES)
+def test_no_thread_reads_what_another_is_writing(
+    tmp_path: Path, lanes: int, threads: int, team: int, n: int
+) -> None:
     """The kernel with real threads under ThreadSanitizer, which stops at the first race."""
     scores = ", ".join(str(x) for x in torch.linspace(-0.4, 0.7, n).tolist())
     tables = torch.from_numpy(batch._tables_on(torch.device("cpu"), mf.kappa, n).numpy()).ravel().tolist()
@@ -145,11 +153,11 @@ def test_no_thread_reads_what_another_is_writing(tmp_path: Path, lanes: int, thr
         const double targets[{n}] = {{1.0, 0.0, 1.0}}, best[{n + 1}] = {{}};
         double adversary[{n}], predictor[{n}], bounds[2], losses[1], slopes[{n}];
         int report[2];
-        std::vector<double> workspace(workspace_numbers({n}));
+        const long long size = workspace_numbers({n});
+        std::vector<double> workspace({team} * size);
         Batch batch = {{scores, targets, best, games, reach, adversary, predictor, bounds, losses, slopes,
-                        report, workspace.data(), static_cast<long long>(workspace.size()), 1, 150, {n + 1},
-                        14000, 1e-4}};
-        solve_games(&batch, 1, {threads});
+                        report, workspace.data(), size, 1, 150, {n + 1}, 14000, 1e-4}};
+        solve_games(&batch, {team}, {threads}, {team});
         return report[0];
     }}
     """

@@ -169,6 +169,7 @@ def solve_games(
     best: Tensor | None = None,
     max_iter: int = MAX_ITERATIONS,
     threads: int | None = None,
+    team: int | None = None,
 ) -> PlayedGames:
     """Solve games on the device that their scores are on, without waiting for it.
 
@@ -187,6 +188,9 @@ def solve_games(
         Newton steps of the first of three attempts.
     threads : int, optional
         Threads of a block: a multiple of 32 on a GPU, 384 at most; up to 12 on the CPU.
+    team : int, optional
+        Blocks that play a game together, 1 or 2; two need a GPU since sm_90. By default there are two where
+        that leaves a multiprocessor to each.
 
     Examples
     --------
@@ -202,7 +206,8 @@ def solve_games(
         raise ValueError(f"the games have more items than the {scores.numel()} scores")
     placed = _placed(device, layout)
     usual, quick = launch_shape(largest)
-    blocks = min(count, BLOCKS_PER_PROCESSOR * _processors(device))
+    team = team or _team(device, count)
+    blocks = team * min(count, max(BLOCKS_PER_PROCESSOR * _processors(device) // team, 1))
     numbers = workspace_numbers(largest)
     workspace = torch.empty(blocks * numbers, dtype=torch.float64, device=device)
     adversary, predictor, slopes = torch.empty((3, scores.numel()), dtype=torch.float64, device=device)
@@ -220,12 +225,18 @@ def solve_games(
         batch.quick_size = min(quick, shared_limit(device.index) // 8)
         stream = torch.cuda.current_stream(device).cuda_stream
         with torch.cuda.device(device):
-            kernel(device.index).launch(batch, blocks, threads or usual, 8 * batch.quick_size, stream)
+            kernel(device.index).launch(batch, blocks, threads or usual, 8 * batch.quick_size, stream, team)
     else:
         from metricfit.solvers.device.host import library
 
-        library().solve_games(ctypes.byref(batch), blocks, threads or 1)
+        library().solve_games(ctypes.byref(batch), blocks, threads or 1, team)
     return PlayedGames(adversary, predictor, bounds, report, losses, slopes)
+
+
+def _team(device: torch.device, count: int) -> int:
+    """Return how many blocks play each of so many games."""
+    can_meet = device.type == "cuda" and torch.cuda.get_device_capability(device) >= (9, 0)
+    return 2 if can_meet and 2 * count <= _processors(device) else 1
 
 
 @lru_cache(maxsize=64)

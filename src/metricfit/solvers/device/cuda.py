@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from ctypes import byref, c_char_p, c_int, c_size_t, c_void_p
+from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,29 @@ __all__ = ["Kernel", "compile_kernel", "find_nvrtc", "kernel", "shared_limit"]
 
 MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 
+CLUSTER_DIMENSION = 4  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+
 MOST_SHARED = 220 * 1024
 """More is not asked for."""
+
+
+class _Attribute(ctypes.Structure):
+    """``CUlaunchAttribute``, as it is for the dimensions of a cluster."""
+
+    _fields_ = (("id", c_uint), ("padding", c_uint), ("dimensions", c_uint * 16))
+
+
+class _Launch(ctypes.Structure):
+    """``CUlaunchConfig``."""
+
+    _fields_ = (
+        ("blocks", c_uint * 3),
+        ("threads", c_uint * 3),
+        ("shared_bytes", c_uint),
+        ("stream", c_void_p),
+        ("attributes", ctypes.POINTER(_Attribute)),
+        ("count", c_uint),
+    )
 
 
 class Kernel:
@@ -41,12 +62,26 @@ class Kernel:
         self._call("cuFuncSetAttribute", self._function, c_int(MAX_DYNAMIC_SHARED), c_int(shared_bytes))
 
     def launch(
-        self, argument: ctypes.Structure, blocks: int, threads: int, shared_bytes: int, stream: int
+        self,
+        argument: ctypes.Structure,
+        blocks: int,
+        threads: int,
+        shared_bytes: int,
+        stream: int,
+        team: int = 1,
     ) -> None:
-        """Queue the kernel; its only argument is copied at once."""
+        """Queue the kernel, whose only argument is copied at once; blocks meet in teams of so many."""
         arguments = (c_void_p * 1)(ctypes.addressof(argument))
-        sizes = (c_int(blocks), c_int(1), c_int(1), c_int(threads), c_int(1), c_int(1), c_int(shared_bytes))
-        self._call("cuLaunchKernel", self._function, *sizes, c_void_p(stream), arguments, None)
+        cluster = _Attribute(CLUSTER_DIMENSION, 0, (c_uint * 16)(team, 1, 1))
+        launch = _Launch(
+            (c_uint * 3)(blocks, 1, 1),
+            (c_uint * 3)(threads, 1, 1),
+            shared_bytes,
+            stream,
+            ctypes.pointer(cluster),
+            1 if team > 1 else 0,
+        )
+        self._call("cuLaunchKernelEx", byref(launch), self._function, arguments, None)
 
     def _call(self, name: str, *arguments: Any) -> None:
         code = getattr(self._driver, name)(*arguments)

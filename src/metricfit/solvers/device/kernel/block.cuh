@@ -7,8 +7,13 @@
 // Threads come in warps of LANES, which is 32 on a GPU; on the CPU it is 1, or a few to look for races. What one
 // warp does is written for any number of lanes: a row of numbers is spread over them, per_lane(row) to each.
 //
+// Where a device lets blocks meet (sm_90) and has more processors than games, two blocks play a game together: a team.
+// Both do the same with memory of their own, and so come to the same numbers to the last bit, but for the work that
+// grows with the items and for pricing: of that each does its share, and what the other needs it writes into the
+// other's memory too (of_partner).
+//
 // Rule: whoever writes what another thread reads ends the phase with barrier(), or with meet() if only its own
-// warp reads it. Decisions that all threads must take alike are made from values that all of them read after a
+// warp reads it; with team_barrier() if the other block does. Decisions that all threads must take alike are made from values that all of them read after a
 // barrier.
 
 #ifdef __CUDACC__
@@ -39,6 +44,37 @@ INLINE double reciprocal(double x) {
 INLINE unsigned upper_half(double x) { return static_cast<unsigned>(__double2hiint(x)); }
 // The near memory of the block.
 extern __shared__ __align__(16) double quick[];
+
+// Which of its team a block is, and how many there are.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+INLINE int rank() {
+    int value;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(value));
+    return value;
+}
+INLINE int team() {
+    int value;
+    asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(value));
+    return value;
+}
+INLINE void team_barrier() {
+    barrier();
+    if (team() > 1) asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
+}
+INLINE bool is_near(const double* place) { return __isShared(place); }
+// The same place in the near memory of the other block.
+INLINE double* across(double* near) {
+    unsigned long long place;
+    asm("mapa.u64 %0, %1, %2;" : "=l"(place) : "l"(near), "r"(1 - rank()));
+    return reinterpret_cast<double*>(place);
+}
+#else
+INLINE int rank() { return 0; }
+INLINE int team() { return 1; }
+INLINE void team_barrier() { barrier(); }
+INLINE bool is_near(const double* place) { return __isShared(place); }
+INLINE double* across(double* near) { return near; }
+#endif
 #endif
 
 INLINE int lane() { return thread() % LANES; }
@@ -174,6 +210,21 @@ INLINE Pair reduce(Pair* slots, Pair own, Operation combine) {
     Pair whole = slots[0];
     for (int w = 1; w < warps(); ++w) whole = combine(whole, slots[w]);
     barrier();
+    return whole;
+}
+
+// Likewise of both blocks of a team; these slots are for nothing else.
+template <class Operation>
+INLINE Pair reduce_team(Pair* slots, Pair own, Operation combine) {
+    if (team() == 1) return reduce(slots, own, combine);
+    own = reduce_warp(own, combine);
+    Pair* mine = slots + rank() * MOST_WARPS + warp();
+    if (lane() == 0) *mine = *reinterpret_cast<Pair*>(across(&mine->first)) = own;
+    team_barrier();
+    Pair whole = slots[0];
+    for (int w = 1; w < warps(); ++w) whole = combine(whole, slots[w]);
+    for (int w = 0; w < warps(); ++w) whole = combine(whole, slots[MOST_WARPS + w]);
+    team_barrier();
     return whole;
 }
 

@@ -1,4 +1,4 @@
-// The program for the CPU: blocks one after the other, each with as many threads as it is asked for.
+// The program for the CPU: teams of blocks one after the other, each block with as many threads as it is asked for.
 
 extern "C" long long workspace_numbers(int n) {
     Arena near = {nullptr, 0}, far = {nullptr, 0};
@@ -16,22 +16,26 @@ extern "C" int quick_numbers(int n) {
                                                   (CAPACITY + PANEL) * LARGEST_BORDER + PANEL_SIZE + PANEL * 2 * CAPACITY);
 }
 
-extern "C" void solve_games(const Batch* batch, int blocks, int count) {
-    std::vector<Pair> near(batch->quick_size / 2);
-    for (int block = 0; block < blocks; ++block) {
-        std::barrier<> meeting(count);
-        std::vector<Warp> warps(count / LANES);
-        const auto play = [&](int index) {
-            seat = Seat{index, count, count == 1 ? nullptr : &meeting, &warps[index / LANES]};
-            quick = &near[0].first;
-            solve_batch(*batch, block, blocks);
+extern "C" void solve_games(const Batch* batch, int blocks, int count, int team) {
+    std::vector<Pair> near[2];
+    for (int rank = 0; rank < team; ++rank) near[rank].resize(batch->quick_size / 2);
+    for (int first = 0; first < blocks; first += team) {
+        std::barrier<> meeting[2] = {std::barrier<>(count), std::barrier<>(count)}, team_meeting(team * count);
+        std::vector<Warp> warps(team * count / LANES);
+        const auto play = [&](int place) {
+            const int rank = place / count, index = place % count;
+            double *own = &near[rank][0].first, *other = team == 1 ? nullptr : &near[1 - rank][0].first;
+            seat = Seat{index, count, rank, team, count == 1 ? nullptr : &meeting[rank], &team_meeting,
+                        &warps[place / LANES], own, other, batch->quick_size};
+            quick = own;
+            solve_batch(*batch, first + rank, blocks);
         };
-        if (count == 1) {
+        if (team * count == 1) {
             play(0);
             continue;
         }
         std::vector<std::thread> workers;
-        for (int index = 0; index < count; ++index) workers.emplace_back(play, index);
+        for (int place = 0; place < team * count; ++place) workers.emplace_back(play, place);
         for (std::thread& worker : workers) worker.join();
     }
 }

@@ -3,6 +3,7 @@
 #include <barrier>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -23,9 +24,11 @@ struct Warp {
 };
 
 struct Seat {
-    int index = 0, count = 1;
-    std::barrier<>* meeting = nullptr;
+    int index = 0, count = 1, rank = 0, team = 1;
+    std::barrier<>*meeting = nullptr, *team_meeting = nullptr;
     Warp* warp = nullptr;
+    double *near = nullptr, *other_near = nullptr;
+    int near_size = 0;
 };
 
 static thread_local Seat seat;
@@ -35,6 +38,16 @@ static inline int threads() { return seat.count; }
 static inline void barrier() {
     if (seat.meeting) seat.meeting->arrive_and_wait();
 }
+static inline int rank() { return seat.rank; }
+static inline int team() { return seat.team; }
+static inline void team_barrier() {
+    if (seat.team > 1) seat.team_meeting->arrive_and_wait();
+    else barrier();
+}
+static inline bool is_near(const double* place) {
+    return !std::less<>()(place, seat.near) && std::less<>()(place, seat.near + seat.near_size);
+}
+static inline double* across(double* near) { return seat.other_near + (near - seat.near); }
 static inline void meet() {
     if (LANES > 1) seat.warp->meeting.arrive_and_wait();
 }

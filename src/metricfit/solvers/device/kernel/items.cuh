@@ -3,16 +3,18 @@
 // The mathematics is that of metricfit/solvers/fast/elimination.py. Here every item is one warp's work: its block
 // stays in the registers of the lanes, a column to each, from the first entry to what is needed of the inverse.
 
-// The diagonals D and E of all items.
+// The diagonals D and E of this block's items.
 DEVICE void curve_items(Solver& s, double regularisation) {
     const int n = s.n, q = s.adversary.used, f = s.predictor.used;
     const Columns &adversary = s.adversary, &predictor = s.predictor;
-    EACH(x, q * n) {
+    EACH(y, own_count(s, q)) {
+        const int x = own_place(s, y);
         const double out = adversary.dual_outside[x] * reciprocal(adversary.outside[x]);
         s.curvature_out[x] = s.curvature_out_t[x % n * q + x / n] = out;
         s.curvature[x] = adversary.dual_inside[x] * reciprocal(adversary.inside[x]) + out + regularisation;
     }
-    EACH(x, f * n) {
+    EACH(y, own_count(s, f)) {
+        const int x = own_place(s, y);
         const double out = predictor.dual_outside[x] * reciprocal(predictor.outside[x]);
         s.predictor_out[x] = s.predictor_out_t[x % n * f + x / n] = out;
         s.predictor_inverse[x] =
@@ -195,18 +197,18 @@ DEVICE void invert_items(Solver& s, double regularisation) {
     const int n = s.n, q = s.adversary.used, f = s.predictor.used, width = padded(q);
     curve_items(s, regularisation);
     if (f == 0) {  // N is diagonal
-        EACH(x, n * q * q) {
-            const int i = x / (q * q), b = x / q % q;
+        EACH(y, own_count(s, q * q)) {
+            const int x = s.mine.begin * q * q + y, i = x / (q * q), b = x / q % q;
             s.inverse[x] = x % q == b ? 1.0 / s.curvature[b * n + i] : 0.0;
         }
     } else {
         const int size = scratch_needed(n, width), workers = working_warps(s, size);
         if (warp() < workers) {
             const int scratch = s.scratch + warp() * size;
-            for (int i = warp(); i < n; i += workers) BY_WIDTH(width, invert_item, s, i, scratch);
+            for (int i = s.mine.begin + warp(); i < s.mine.end; i += workers) BY_WIDTH(width, invert_item, s, i, scratch);
         }
     }
-    barrier();
+    team_barrier();
 }
 
 // A number of every item of a panel, all of them read at once; zeros where there are no more items.

@@ -128,24 +128,25 @@ DEVICE void evaluate_tables(Solver& s, const Border& at) {
     }
 }
 
-// For every item, alpha between the columns of both players times a number for each column of the predictor, or of the
+// For every item of a range, alpha between the columns of both players times a number for each column of the predictor, or of the
 // adversary, (columns, n): take(column, item, sum) for those of the other.
 template <bool PREDICTOR, class Take>
-INLINE void times_cross(const Solver& s, const double* vector, Take take) {
+INLINE void times_cross(const Solver& s, Range items, const double* vector, Take take) {
     const int n = s.n, f = s.predictor.used, q = s.adversary.used;
-    const int rows = PREDICTOR ? q : f, depth = PREDICTOR ? f : q, across = (n + 2 * TILE - 1) / (2 * TILE);
+    const int rows = PREDICTOR ? q : f, depth = PREDICTOR ? f : q;
+    const int strips = whole_strips(items.end - items.begin) / (2 * TILE);
     const double* cross = s.cross;
     // The depth is filled up, so that no operand is left over to be waited for alone.
-    WARP_EACH(task, in_tiles(rows) * across) {
-        const int row = task / across * TILE, first = task % across * 2 * TILE;
+    WARP_EACH(task, in_tiles(rows) * strips) {
+        const int row = task / strips * TILE, first = items.begin + task % strips * 2 * TILE;
         Tile sum[1][2] = {};
         add_product(sum, whole_strips(depth),
                     [=](int x, int k) { return cross[PREDICTOR ? k * CROSS_PITCH + row + x : (row + x) * CROSS_PITCH + k]; },
                     [=](int k, int i) {
-                        return k < depth && first + i < n ? far_read(vector + k * n + first + i) : 0.0;
+                        return k < depth && first + i < items.end ? far_read(vector + k * n + first + i) : 0.0;
                     });
         each_entry(sum, [=](int x, int i, double value) {
-            if (row + x < rows && first + i < n) take(row + x, first + i, value);
+            if (row + x < rows && first + i < items.end) take(row + x, first + i, value);
         });
     }
 }
@@ -159,12 +160,12 @@ DEVICE void evaluate(Solver& s) {
     evaluate_tables(s, at);
     evaluate_sums(s, at);
     barrier();
-    times_cross<true>(s, predictor.inside, [&](int b, int i, double value) {
+    times_cross<true>(s, {0, n}, predictor.inside, [&](int b, int i, double value) {
         const int x = b * n + i;
         value += s.own[x] - s.score[i] + adversary.price[b];
         s.residual_item[x] = value - adversary.dual_inside[x] + adversary.dual_outside[x];
     });
-    times_cross<false>(s, adversary.inside, [&](int a, int i, double value) {
+    times_cross<false>(s, {0, n}, adversary.inside, [&](int a, int i, double value) {
         const int x = a * n + i;
         s.residual_predictor[x] = value - predictor.price[a] + predictor.dual_inside[x] - predictor.dual_outside[x];
     });
@@ -199,13 +200,17 @@ INLINE double item_target(const Solver& s, const Border& at, int x, int i) {
     return s.along[y] - s.rhs_predictor[y] * s.predictor_inverse[y];
 }
 
-// The right-hand side of one equation of the border, but for the chain's share; one warp's work.
+// What this block's items add to the right-hand side of one equation of the border; one warp's work.
+INLINE double share_of_target(const Solver& s, const Border& at, int x) {
+    const Range items = s.mine;
+    if (x >= at.levels || (x >= at.masses + at.q && x < at.prices_p)) return 0.0;
+    return sum_along(items.end - items.begin, [&](int i) { return item_target(s, at, x, items.begin + i); });
+}
+
+// The right-hand side of one equation of the border, but for the chain's share.
 INLINE double border_target(const Solver& s, const Border& at, int x) {
     const int q = at.q, b = x - at.masses;
-    double total = 0.0;
-    if (x < at.levels && !(b >= q && x < at.prices_p)) {
-        total = sum_along(s.n, [&](int i) { return item_target(s, at, x, i); });
-    }
+    double total = s.shares[0][x] + (team() == 1 ? 0.0 : s.shares[1][x]);
     if (x < at.f) total -= s.goal_predictor.mass[x] / s.predictor.mass[x];
     if (b >= 0 && x < at.prices_p) {
         const int slot = b < q ? b : CAPACITY + b - q;
@@ -214,70 +219,75 @@ INLINE double border_target(const Solver& s, const Border& at, int x) {
     return total - s.residual_border[x];
 }
 
-// N^-1 times a vector of every item, (adversary, n); a thread has an item and a column, so that N^-1 is read in order.
-INLINE void times_inverse(const Solver& s, const double* vector, double* result) {
+// N^-1 times a vector of each of this block's items, (adversary, n); a thread has an item and a column, so that N^-1 is
+// read in order.
+template <class Take>
+INLINE void times_inverse(const Solver& s, const double* vector, Take take) {
     const int n = s.n, q = s.adversary.used;
-    EACH(x, q * n) {
-        const int i = x / q, b = x % q;
+    EACH(x, own_count(s, q)) {
+        const int i = s.mine.begin + x / q, b = x % q;
         const double* column = s.inverse + static_cast<long long>(i) * q * q + b;
         double value = 0.0;
 #pragma unroll 8
         for (int b2 = 0; b2 < q; ++b2) value += far_read(column + b2 * q) * vector[b2 * n + i];
-        result[b * n + i] = value;
+        take(b * n + i, value);
     }
     barrier();
 }
 
-// What the items alone would do for these targets: own = N^-1 rhs, along = E^-1 A own.
+// What this block's items alone would do for these targets: own = N^-1 rhs, along = E^-1 A own.
 DEVICE void answer_alone(Solver& s) {
     const int n = s.n, f = s.predictor.used;
     const Columns &adversary = s.adversary, &predictor = s.predictor;
     struct Answer {
         double value, along;
     };
-    each_ahead(f * n,
-               [&](int x) {
+    each_ahead(own_count(s, f),
+               [&](int y) {
+                   const int x = own_place(s, y);
                    const double value = s.goal_predictor.outside[x] * reciprocal(predictor.outside[x]) -
                                         s.goal_predictor.inside[x] * reciprocal(predictor.inside[x]) -
                                         s.residual_predictor[x];
                    return Answer{value, value * s.predictor_inverse[x]};
                },
-               [&](int x, const Answer& found) {
+               [&](int y, const Answer& found) {
+                   const int x = own_place(s, y);
                    s.rhs_predictor[x] = found.value;
                    s.along[x] = found.along;
                });
     EACH(j, n + 1) s.rhs_chain[j] = s.residual_chain[j] + s.goal_chain[j] / s.chain_mass[j];
     barrier();
-    times_cross<true>(s, s.along, [&](int b, int i, double value) {
+    times_cross<true>(s, s.mine, s.along, [&](int b, int i, double value) {
         const int x = b * n + i;
         value += s.goal.inside[x] * reciprocal(adversary.inside[x]);
         value -= s.goal.outside[x] * reciprocal(adversary.outside[x]);
         value -= s.residual_item[x];
         s.rhs_item[x] = value;
-        if (f == 0) s.own[x] = value / s.curvature[x];
+        if (f == 0) tell(s, s.own + x, value / s.curvature[x]);
     });
     barrier();
-    if (f == 0) return;
-    times_inverse(s, s.rhs_item, s.own);
-    times_cross<false>(s, s.own, [&](int a, int i, double value) {
-        s.along[a * n + i] = value * s.predictor_inverse[a * n + i];
-    });
-    barrier();
+    if (f > 0) {
+        times_inverse(s, s.rhs_item, [&](int x, double value) { s.own[x] = s.own[x + s.away] = value; });
+        times_cross<false>(s, s.mine, s.own, [&](int a, int i, double value) {
+            s.along[a * n + i] = value * s.predictor_inverse[a * n + i];
+        });
+    }
+    team_barrier();
 }
 
-// The step of the items' marginals, once the chain's and the border's are known.
+// The step of the marginals of this block's items, once the chain's and the border's are known.
 DEVICE void answer_together(Solver& s) {
     const Border at = border_of(s);
     const int n = s.n, f = at.f;
     const double* step = s.step;
-    EACH(x, f * n) {
-        const int a = x / n;
+    EACH(y, own_count(s, f)) {
+        const int x = own_place(s, y), a = x / n;
         const double value = s.predictor_out[x] * step[a] - step[at.prices_p + a];
         s.along[x] = value * s.predictor_inverse[x];
         s.goal_predictor.step[x] = value - s.rhs_predictor[x];
     }
     barrier();
-    times_cross<true>(s, s.along, [&](int b, int i, double against) {
+    times_cross<true>(s, s.mine, s.along, [&](int b, int i, double against) {
         const int x = b * n + i;
         double value = s.rhs_item[x] - s.running[b * (n + 1) + i];
         value += s.curvature_out[x] * step[at.masses + b] - step[at.prices + b];
@@ -287,8 +297,8 @@ DEVICE void answer_together(Solver& s) {
     });
     barrier();
     if (f == 0) return;
-    times_inverse(s, s.own, s.goal.step);
-    times_cross<false>(s, s.goal.step, [&](int a, int i, double value) {
+    times_inverse(s, s.own, [&](int x, double value) { s.goal.step[x] = value; });
+    times_cross<false>(s, s.mine, s.goal.step, [&](int a, int i, double value) {
         const int x = a * n + i;
         s.goal_predictor.step[x] = (s.goal_predictor.step[x] + value) * s.predictor_inverse[x];
     });
@@ -322,11 +332,11 @@ INLINE void reduce_targets(Solver& s, const Border& at) {
     }
     if (warp() > 0 || helpers == 0) {
         for (int x = helpers ? warp() - 1 : 0; x < at.m; x += larger(helpers, 1)) {
-            const double target = border_target(s, at, x);
-            if (lane() == 0) s.step[x] = target;
+            const double share = share_of_target(s, at, x);
+            if (lane() == 0) tell(s, &s.shares[rank()][x], share);
         }
     }
-    barrier();
+    team_barrier();
 }
 
 // Solve for the step that removes the residuals and meets the complementarity targets, with what the items would do
@@ -340,7 +350,7 @@ DEVICE void direction(Solver& s) {
     WARP_EACH(x, m) {
         const double *innovation = s.innovation + x, *step = step_chain;
         const double total = sum_along(n + 1, [=](int j) { return innovation[static_cast<long long>(j) * m] * step[j]; });
-        if (lane() == 0) s.step[x] -= total;
+        if (lane() == 0) s.step[x] = border_target(s, at, x) - total;
     }
     barrier();
     if (warp() == 0) solve_border(s);

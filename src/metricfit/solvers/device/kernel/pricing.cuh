@@ -107,23 +107,25 @@ DEVICE double best_of_predictor(Solver& s, const Columns& adversary, int k, int 
     return total - smallest_sum(scratch, n, k);
 }
 
-// Price every stride-th size and those in play, each by a warp that has memory of its own; the others are skipped.
+// Price every stride-th size and those in play, each by a warp of either block that has memory of its own; the others are
+// skipped.
 template <class Price>
 INLINE void price_sizes(Solver& s, int stride, const int* member, double* value, double skipped, Price price) {
     const int sets = s.n + 1, size = scratch_needed(s.n, 0), workers = working_warps(s, size);
     const int scratch = s.scratch + warp() * size;
+    team_barrier();  // the other block may still be reading earlier prices
     if (warp() < workers) {
         const int coarse = (sets + stride - 1) / stride;
         // First those at regular distances, which would else all be one warp's.
-        for (int t = warp(); t < coarse + sets; t += workers) {
+        for (int t = warp() * team() + rank(); t < coarse + sets; t += workers * team()) {
             const int x = t < coarse ? t * stride : t - coarse;
             if (t >= coarse && x % stride == 0) continue;
             const double found = t < coarse || member[x] ? price(x, scratch) : skipped;
-            if (lane() == 0) value[x] = found;
+            if (lane() == 0) tell(s, value + x, found);
             meet();
         }
     }
-    barrier();
+    team_barrier();
 }
 
 // value[l]: payoff if the adversary answers the predictor with its best set of size l; huge where it is not priced.

@@ -276,6 +276,7 @@ DEVICE void solve_game(Solver& s, const Batch& batch, int game, long long at, do
     double *adversary = batch.adversary + at, *predictor = batch.predictor + at, *bounds = batch.bounds + 2 * game;
     int* report = batch.report + 2 * game;
     if (!sort_scores(s, batch.scores + at, reach)) {
+        if (rank() > 0) return;
         EACH(i, n) adversary[i] = predictor[i] = undefined();
         EACH(b, 2) bounds[b] = undefined();
         if (thread() == 0) {
@@ -310,6 +311,7 @@ DEVICE void solve_game(Solver& s, const Batch& batch, int game, long long at, do
     average_ties(s, s.best_adversary);
     price_predictor(s, s.best_adversary, 1, s.value_k);
     const double upper = largest(s, s.value_k).first;
+    if (rank() > 0) return;
     const Columns &winner = s.best_adversary, &other = s.best_predictor;
     EACH(i, n) {
         double included = winner.mass[CAPACITY + 1];
@@ -337,12 +339,13 @@ constexpr int SOLVER_SIZE = (sizeof(Solver) + 2 * sizeof(double) - 1) / (2 * siz
 
 DEVICE void solve_batch(const Batch& batch, int block, int blocks) {
     Solver& s = *reinterpret_cast<Solver*>(quick);
-    for (int game = block; game < batch.count; game += blocks) {
+    for (int game = block / team(); game < batch.count; game += blocks / team()) {
         const long long* about = batch.games + 3 * game;
         const int n = static_cast<int>(about[1]);
         if (thread() == 0) {
             Arena near = {quick, SOLVER_SIZE}, far = {batch.workspace + block * batch.workspace_size, 0};
             take_memory(near, far, s, n);
+            share_items(s, batch.workspace_size);
             s.room = static_cast<int>(near.used);
             s.room_size = batch.quick_size - static_cast<int>(near.used);
             const double* tables = reinterpret_cast<const double*>(about[2]);
@@ -354,7 +357,8 @@ DEVICE void solve_batch(const Batch& batch, int block, int blocks) {
         }
         barrier();
         solve_game(s, batch, game, about[0], batch.reach[game]);
-        if (batch.targets) lose(s, batch, game, about[0], batch.reach[game]);
+        if (batch.targets && rank() == 0) lose(s, batch, game, about[0], batch.reach[game]);
+        team_barrier();  // no block leaves while the other may look into its memory
     }
 }
 

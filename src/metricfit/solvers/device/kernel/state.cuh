@@ -32,6 +32,11 @@ constexpr int CROSS_PITCH = CAPACITY + 4;  // tiles are read from it without con
 constexpr int PANEL = 16;  // sets of the chain that are filtered together
 constexpr int NEAR_ITEMS = 256;  // all vectors along the items lie near up to this many
 
+// Items from begin up to end.
+struct Range {
+    int begin, end;
+};
+
 struct Solver {
     int n;
     const double *alpha, *beta;  // (n + 1, n + 1): predictor size by adversary size
@@ -40,13 +45,16 @@ struct Solver {
 
     Columns adversary, predictor;
     double *chain_mass, *chain_slack;  // (n + 1) probability of each set; how far it falls short of the value
+    Range mine;  // the items that are this block's share of the work
+    long long away;  // from a number in far memory to the same of the other block; 0 if this one plays alone
     double level, value;  // multiplier of sum of the adversary's masses = 1, and the value of the game
 
     Columns best_adversary, best_predictor;
     double* best_chain;
     double upper, lower;
 
-    Pair slots[2 * MOST_WARPS];
+    Pair slots[MOST_WARPS], team_slots[2 * MOST_WARPS];
+    double shares[2][LARGEST_BORDER];  // of either block in the right-hand side of the border
     unsigned proposals[2][MOST_WARPS];
     double product[2 * CAPACITY];  // what a warp tells its lanes about the chain
     double vectors[MOST_WARPS][2 * CAPACITY];  // what each warp tells its lanes about an item or a size
@@ -191,6 +199,39 @@ DEVICE void take_memory(Arena& near, Arena& far, Solver& s, int n) {
     s.residual_predictor = far.take(wide);
 }
 
+// A number of columns or items, filled up to strips of two tiles.
+INLINE int whole_strips(int count) { return (count + 2 * TILE - 1) / (2 * TILE) * 2 * TILE; }
+
+// Share the items out between the blocks of a team, in whole strips of tiles. The matrices of the items are one block's;
+// each of the two writes some and reads all.
+DEVICE void share_items(Solver& s, long long size) {
+    const int middle = team() == 1 ? s.n : smaller(s.n, whole_strips(s.n / 2));
+    s.mine = rank() == 0 ? Range{0, middle} : Range{middle, s.n};
+    s.away = team() == 1 ? 0 : rank() == 0 ? size : -size;
+    if (rank() == 0) return;
+    double** const shared[] = {&s.inverse, &s.mixed, &s.left, &s.curvature_out, &s.predictor_out, &s.curvature_out_t,
+                               &s.predictor_out_t};
+    for (double** each : shared) *each += s.away;
+}
+
+// The same number of the other block, or this one if there is no other.
+INLINE double* of_partner(const Solver& s, double* place) {
+    return s.away == 0 ? place : is_near(place) ? across(place) : place + s.away;
+}
+
+// Write a number for both blocks.
+INLINE void tell(const Solver& s, double* place, double value) {
+    *place = value;
+    if (s.away != 0) *of_partner(s, place) = value;
+}
+
+// The place in an array (columns, n) of a number that is this block's share, counted from 0.
+INLINE int own_place(const Solver& s, int index) {
+    const int count = s.mine.end - s.mine.begin, column = index / count;
+    return column * s.n + s.mine.begin + index - column * count;
+}
+INLINE int own_count(const Solver& s, int columns) { return columns * (s.mine.end - s.mine.begin); }
+
 // Where the parts of the border begin: predictor masses (f), adversary prices (q), adversary masses (q + 2),
 // predictor prices (f), the two levels.
 struct Border {
@@ -222,9 +263,6 @@ constexpr int FAR = 0;
 
 // From one row to the next of an item's matrices; see CROSS_PITCH.
 INLINE constexpr int item_pitch(int width) { return in_tiles(width) * TILE + 4; }
-
-// A number of columns, filled up to strips of two tiles.
-INLINE int whole_strips(int count) { return (count + 2 * TILE - 1) / (2 * TILE) * 2 * TILE; }
 
 // What a warp needs for itself: three columns, a matrix and a strip of another of an item, or a number for every item.
 INLINE int scratch_needed(int n, int width) {

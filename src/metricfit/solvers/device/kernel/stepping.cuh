@@ -10,17 +10,20 @@ struct Standing {
     double inside, outside, dual_inside, dual_outside, goal_inside, goal_outside, step, mass_step;
 };
 
-INLINE Standing standing_of(const Columns& columns, const Targets& goal, const double* masses, int n, int x) {
+INLINE Standing standing_of(const Solver& s, const Columns& columns, const Targets& goal, const double* masses,
+                            int index) {
+    const int x = own_place(s, index);
     return {far_read(columns.inside + x), far_read(columns.outside + x), far_read(columns.dual_inside + x),
             far_read(columns.dual_outside + x), far_read(goal.inside + x), far_read(goal.outside + x),
-            far_read(goal.step + x), masses[x / n]};
+            far_read(goal.step + x), masses[x / s.n]};
 }
 
-INLINE void aim_columns(const Columns& columns, Targets& goal, const double* masses, int n, double target,
+INLINE void aim_columns(const Solver& s, const Columns& columns, Targets& goal, const double* masses, double target,
                         bool correct) {
     const double share = ITEM_SHARE * target;
-    each_ahead(columns.used * n, [&](int x) { return standing_of(columns, goal, masses, n, x); },
-               [&](int x, const Standing& now) {
+    each_ahead(own_count(s, columns.used), [&](int y) { return standing_of(s, columns, goal, masses, y); },
+               [&](int y, const Standing& now) {
+                   const int x = own_place(s, y);
                    goal.inside[x] = aim(now.goal_inside, now.inside, now.dual_inside, now.step, share, correct);
                    goal.outside[x] = aim(now.goal_outside, now.outside, now.dual_outside, now.mass_step - now.step,
                                          share, correct);
@@ -37,9 +40,9 @@ INLINE void block_pair(Pair& most, double x, double z, double dx, double rhs) {
     most.second = larger(most.second, (dx - rhs * reciprocal(z)) * per_x);
 }
 
-INLINE Pair blocking_columns(const Columns& columns, const Targets& goal, const double* masses, int n) {
+INLINE Pair blocking_columns(const Solver& s, const Columns& columns, const Targets& goal, const double* masses) {
     Pair most = {1e-12, 1e-12};
-    each_ahead(columns.used * n, [&](int x) { return standing_of(columns, goal, masses, n, x); },
+    each_ahead(own_count(s, columns.used), [&](int y) { return standing_of(s, columns, goal, masses, y); },
                [&](int, const Standing& now) {
                    const double out_step = now.mass_step - now.step;
                    block_pair(most, now.inside, now.dual_inside, now.step, now.goal_inside);
@@ -64,22 +67,26 @@ INLINE double move_pair(double& x, double& z, double dx, double rhs, double own,
     return moved * moved_dual;
 }
 
-INLINE double move_columns(Columns& columns, const Targets& goal, const double* masses, int n, double own,
+// The products of this block's items, and of the columns, which the first block counts.
+INLINE double move_columns(const Solver& s, Columns& columns, const Targets& goal, const double* masses, double own,
                            double dual, bool commit) {
     double total = 0.0;
-    each_ahead(columns.used * n, [&](int x) { return standing_of(columns, goal, masses, n, x); },
-               [&](int x, Standing now) {
+    each_ahead(own_count(s, columns.used), [&](int y) { return standing_of(s, columns, goal, masses, y); },
+               [&](int y, Standing now) {
                    const double out_step = now.mass_step - now.step;
                    total += move_pair(now.inside, now.dual_inside, now.step, now.goal_inside, own, dual, commit);
                    total += move_pair(now.outside, now.dual_outside, out_step, now.goal_outside, own, dual, commit);
                    if (!commit) return;
-                   columns.inside[x] = now.inside;
-                   columns.dual_inside[x] = now.dual_inside;
-                   columns.outside[x] = now.outside;
-                   columns.dual_outside[x] = now.dual_outside;
+                   const int x = own_place(s, y);
+                   columns.inside[x] = columns.inside[x + s.away] = now.inside;
+                   columns.dual_inside[x] = columns.dual_inside[x + s.away] = now.dual_inside;
+                   columns.outside[x] = columns.outside[x + s.away] = now.outside;
+                   columns.dual_outside[x] = columns.dual_outside[x + s.away] = now.dual_outside;
                });
     EACH(a, columns.used) {
-        total += move_pair(columns.mass[a], columns.dual_mass[a], masses[a], goal.mass[a], own, dual, commit);
+        const double product =
+            move_pair(columns.mass[a], columns.dual_mass[a], masses[a], goal.mass[a], own, dual, commit);
+        if (rank() == 0) total += product;
     }
     return total;
 }
@@ -91,26 +98,30 @@ DEVICE Pair complementarity(Solver& s) {
 #pragma unroll 1
     for (int side = 0; side < 2; ++side) {
         const Columns& columns = side == 0 ? s.adversary : s.predictor;
-        each_ahead(columns.used * n,
-                   [&](int x) {
+        each_ahead(own_count(s, columns.used),
+                   [&](int y) {
+                       const int x = own_place(s, y);
                        return far_read(columns.inside + x) * far_read(columns.dual_inside + x) +
                               far_read(columns.outside + x) * far_read(columns.dual_outside + x);
                    },
                    [&](int, double products) { total += products; });
+        if (rank() > 0) continue;
         EACH(a, columns.used) total += columns.mass[a] * columns.dual_mass[a];
     }
-    EACH(b, 2) total += s.adversary.mass[CAPACITY + b] * s.adversary.dual_mass[CAPACITY + b];
-    EACH(j, n + 1) total += s.chain_mass[j] * s.chain_slack[j];
+    if (rank() == 0) {
+        EACH(b, 2) total += s.adversary.mass[CAPACITY + b] * s.adversary.dual_mass[CAPACITY + b];
+        EACH(j, n + 1) total += s.chain_mass[j] * s.chain_slack[j];
+    }
     const double pairs = (s.adversary.used + s.predictor.used) * (2.0 * ITEM_SHARE * n + 1.0) + n + 3.0;
-    return {block_sum(s.slots, total), pairs};
+    return {reduce_team(s.team_slots, Pair{total, 0.0}, Add()).first, pairs};
 }
 
 // Set the right-hand sides of all complementarity equations.
 INLINE void aim_all(Solver& s, const Border& at, double target, bool correct) {
     const double* step_chain = quick + s.step_chain;
     const double* masses = s.step + at.masses;
-    aim_columns(s.adversary, s.goal, masses, s.n, target, correct);
-    aim_columns(s.predictor, s.goal_predictor, s.step, s.n, target, correct);
+    aim_columns(s, s.adversary, s.goal, masses, target, correct);
+    aim_columns(s, s.predictor, s.goal_predictor, s.step, target, correct);
     EACH(b, 2) {
         const int end = CAPACITY + b;
         s.goal.mass[end] = aim(s.goal.mass[end], s.adversary.mass[end], s.adversary.dual_mass[end],
@@ -128,8 +139,8 @@ INLINE void aim_all(Solver& s, const Border& at, double target, bool correct) {
 INLINE Pair blocking(Solver& s, const Border& at) {
     const double* step_chain = quick + s.step_chain;
     const double* masses = s.step + at.masses;
-    Pair most = blocking_columns(s.adversary, s.goal, masses, s.n);
-    const Pair other = blocking_columns(s.predictor, s.goal_predictor, s.step, s.n);
+    Pair most = blocking_columns(s, s.adversary, s.goal, masses);
+    const Pair other = blocking_columns(s, s.predictor, s.goal_predictor, s.step);
     most = {larger(most.first, other.second), larger(most.second, other.first)};
     EACH(b, 2) {
         const int end = CAPACITY + b;
@@ -140,15 +151,17 @@ INLINE Pair blocking(Solver& s, const Border& at) {
         block_pair(chain, s.chain_mass[j], s.chain_slack[j], step_chain[j], s.goal_chain[j]);
         if (!is_finite(step_chain[j])) chain.first = HUGE_VALUE;
     }
-    return block_maxima(s.slots, larger(most.first, chain.second), larger(most.second, chain.first));
+    most = {larger(most.first, chain.second), larger(most.second, chain.first)};
+    return reduce_team(s.team_slots, most, Maximum());
 }
 
 // Complementarity after a step of these lengths; takes it if told to.
 INLINE double move_all(Solver& s, const Border& at, double own, double dual, bool commit) {
     const double* step_chain = quick + s.step_chain;
     const double* masses = s.step + at.masses;
-    double after = move_columns(s.adversary, s.goal, masses, s.n, own, dual, commit);
-    after += move_columns(s.predictor, s.goal_predictor, s.step, s.n, dual, own, commit);
+    const double items = move_columns(s, s.adversary, s.goal, masses, own, dual, commit) +
+                         move_columns(s, s.predictor, s.goal_predictor, s.step, dual, own, commit);
+    double after = 0.0;
     EACH(b, 2) {
         const int end = CAPACITY + b;
         after += move_pair(s.adversary.mass[end], s.adversary.dual_mass[end], masses[at.q + b], s.goal.mass[end],
@@ -157,7 +170,7 @@ INLINE double move_all(Solver& s, const Border& at, double own, double dual, boo
     EACH(j, s.n + 1) {
         after += move_pair(s.chain_mass[j], s.chain_slack[j], step_chain[j], s.goal_chain[j], dual, own, commit);
     }
-    return block_sum(s.slots, after);
+    return reduce_team(s.team_slots, Pair{items + (rank() == 0 ? after : 0.0), 0.0}, Add()).first;
 }
 
 // The right-hand side of one complementary pair, moved towards where its product is neither far below nor far above the
@@ -168,11 +181,12 @@ INLINE double centred(double x, double z, double dx, double rhs, double own, dou
     return product > high ? rhs + larger(high - product, -high) : rhs;
 }
 
-INLINE void centre_columns(const Columns& columns, const Targets& goal, Targets& next, const double* masses, int n,
-                           double own, double dual, double target) {
+INLINE void centre_columns(const Solver& s, const Columns& columns, const Targets& goal, Targets& next,
+                           const double* masses, double own, double dual, double target) {
     const double share = ITEM_SHARE * target;
-    each_ahead(columns.used * n, [&](int x) { return standing_of(columns, goal, masses, n, x); },
-               [&](int x, const Standing& now) {
+    each_ahead(own_count(s, columns.used), [&](int y) { return standing_of(s, columns, goal, masses, y); },
+               [&](int y, const Standing& now) {
+                   const int x = own_place(s, y);
                    next.inside[x] =
                        centred(now.inside, now.dual_inside, now.step, now.goal_inside, own, dual, share);
                    next.outside[x] = centred(now.outside, now.dual_outside, now.mass_step - now.step,
@@ -187,8 +201,8 @@ INLINE void centre_columns(const Columns& columns, const Targets& goal, Targets&
 DEVICE void centre_all(Solver& s, double own, double dual, double target) {
     const Border at = border_of(s);
     const double *step_chain = quick + s.step_chain, *masses = s.step + at.masses;
-    centre_columns(s.adversary, s.goal, s.other_goal, masses, s.n, own, dual, target);
-    centre_columns(s.predictor, s.goal_predictor, s.other_goal_predictor, s.step, s.n, dual, own, target);
+    centre_columns(s, s.adversary, s.goal, s.other_goal, masses, own, dual, target);
+    centre_columns(s, s.predictor, s.goal_predictor, s.other_goal_predictor, s.step, dual, own, target);
     EACH(b, 2) {
         const int end = CAPACITY + b;
         s.other_goal.mass[end] = centred(s.adversary.mass[end], s.adversary.dual_mass[end], masses[at.q + b],
@@ -278,6 +292,6 @@ DEVICE bool newton_step(Solver& s, double mu, double pairs, double regularisatio
         s.level += dual * s.step[at.levels];
         s.value += own * s.step[at.levels + 1];
     }
-    barrier();
+    team_barrier();
     return true;
 }
