@@ -24,6 +24,7 @@ PARTS = (
     "pricing.cuh",
     "growth.cuh",
     "strategies.cuh",
+    "blending.cuh",
     "solving.cu",
 )
 

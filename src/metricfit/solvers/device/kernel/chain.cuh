@@ -21,10 +21,8 @@ template <int WIDTH, bool NEAR>
 DEVICE void observe_items(Solver& s) {
     const Border at = border_of(s);
     const int n = s.n, q = at.q, f = at.f, m = at.m, pitch = s.pitch, panels = (n + PANEL) / PANEL;
-    const int middle = team() == 1 ? panels : (panels + 1) / 2, begin = rank() == 0 ? 0 : middle;
-    double* told = of_partner(s, s.innovation);
-    EACH(task, ((rank() == 0 ? middle : panels) - begin) * (q + f)) {
-        const int panel = begin + task / (q + f), x = task % (q + f), a = x - q;
+    EACH(task, panels * (q + f)) {
+        const int panel = task / (q + f), x = task % (q + f), a = x - q;
         const int first = panel * PANEL, end = smaller(first + PANEL, n + 1);
         const bool own = x < q;
         const int stride = own ? q : f, step = q * stride;
@@ -48,18 +46,16 @@ DEVICE void observe_items(Solver& s) {
                     outside[b] += scale * value;
                 }
             }
-            const long long row = static_cast<long long>(j) * m;
-            const double of_price = -sign * along_row<WIDTH>(inside, alpha);
-            const double of_mass = (own ? far_read(known + j) : 0.0) + sign * along_row<WIDTH>(outside, alpha);
-            s.innovation[row + price] = told[row + price] = of_price;
-            s.innovation[row + mass] = told[row + mass] = of_mass;
+            double* innovation = s.innovation + static_cast<long long>(j) * m;
+            innovation[price] = -sign * along_row<WIDTH>(inside, alpha);
+            innovation[mass] = (own ? far_read(known + j) : 0.0) + sign * along_row<WIDTH>(outside, alpha);
         }
         double* added = s.added + static_cast<long long>(panel) * q * m;
 #pragma unroll
         for (int b = 0; b < WIDTH; ++b) {
             if (b >= q) continue;
-            added[b * m + price] = added[b * m + price + s.away] = sign * inside[b];
-            added[b * m + mass] = added[b * m + mass + s.away] = -sign * outside[b];
+            added[b * m + price] = sign * inside[b];
+            added[b * m + mass] = -sign * outside[b];
         }
     }
     // The empty and the full set, and the levels, are no matter of the items.
@@ -332,7 +328,7 @@ DEVICE void eliminate(Solver& s) {
     place_border(s);
     start_border(s);
     BY_WIDTH(width, observe_items, s);
-    team_barrier();
+    barrier();
     if (s.chain_at >= 0) filter_panels<true>(s);
     else filter_panels<false>(s);
     reduce_border(s, at);

@@ -8,13 +8,13 @@ DEVICE void curve_items(Solver& s, double regularisation) {
     const int n = s.n, q = s.adversary.used, f = s.predictor.used;
     const Columns &adversary = s.adversary, &predictor = s.predictor;
     EACH(y, own_count(s, q)) {
-        const int x = own_place(s, y);
+        const int x = own_place(s, y).at;
         const double out = adversary.dual_outside[x] * reciprocal(adversary.outside[x]);
         s.curvature_out[x] = s.curvature_out_t[x % n * q + x / n] = out;
         s.curvature[x] = adversary.dual_inside[x] * reciprocal(adversary.inside[x]) + out + regularisation;
     }
     EACH(y, own_count(s, f)) {
-        const int x = own_place(s, y);
+        const int x = own_place(s, y).at;
         const double out = predictor.dual_outside[x] * reciprocal(predictor.outside[x]);
         s.predictor_out[x] = s.predictor_out_t[x % n * f + x / n] = out;
         s.predictor_inverse[x] =

@@ -244,14 +244,14 @@ DEVICE void answer_alone(Solver& s) {
     };
     each_ahead(own_count(s, f),
                [&](int y) {
-                   const int x = own_place(s, y);
+                   const int x = own_place(s, y).at;
                    const double value = s.goal_predictor.outside[x] * reciprocal(predictor.outside[x]) -
                                         s.goal_predictor.inside[x] * reciprocal(predictor.inside[x]) -
                                         s.residual_predictor[x];
                    return Answer{value, value * s.predictor_inverse[x]};
                },
                [&](int y, const Answer& found) {
-                   const int x = own_place(s, y);
+                   const int x = own_place(s, y).at;
                    s.rhs_predictor[x] = found.value;
                    s.along[x] = found.along;
                });
@@ -281,7 +281,7 @@ DEVICE void answer_together(Solver& s) {
     const int n = s.n, f = at.f;
     const double* step = s.step;
     EACH(y, own_count(s, f)) {
-        const int x = own_place(s, y), a = x / n;
+        const auto [a, x] = own_place(s, y);
         const double value = s.predictor_out[x] * step[a] - step[at.prices_p + a];
         s.along[x] = value * s.predictor_inverse[x];
         s.goal_predictor.step[x] = value - s.rhs_predictor[x];
@@ -347,10 +347,20 @@ DEVICE void direction(Solver& s) {
     const double* precision = quick + s.precision;
     double* step_chain = quick + s.step_chain;
     reduce_targets(s, at);
-    WARP_EACH(x, m) {
-        const double *innovation = s.innovation + x, *step = step_chain;
-        const double total = sum_along(n + 1, [=](int j) { return innovation[static_cast<long long>(j) * m] * step[j]; });
-        if (lane() == 0) s.step[x] = border_target(s, at, x) - total;
+    // Each warp has some of the sets, so that innovations are read in order.
+    double* mine = s.vectors[warp()];
+    LANE_EACH(x, m) {
+        const double* innovation = s.innovation + x;
+        double total = 0.0;
+#pragma unroll 8
+        for (int j = warp(); j <= n; j += warps()) total += innovation[static_cast<long long>(j) * m] * step_chain[j];
+        mine[x] = total;
+    }
+    barrier();
+    EACH(x, m) {
+        double total = border_target(s, at, x);
+        for (int w = 0; w < warps(); ++w) total -= s.vectors[w][x];
+        s.step[x] = total;
     }
     barrier();
     if (warp() == 0) solve_border(s);

@@ -66,7 +66,7 @@ DEVICE Pair start(Solver& s) {
     return {top + steepest, mu};
 }
 
-// Best responses of both players to the current strategies; keeps the strategies that improve the bounds.
+// Best responses of both players to the current strategies, which are mixed into those that prove the bounds.
 struct Prices {
     double inner_k, inner_l, needed_k;
     double* gains;  // the predictor's, against the better of the adversary and its average
@@ -78,14 +78,11 @@ DEVICE Prices judge(Solver& s, double tolerance, int stride) {
     price_adversary(s, stride);
     double inner_k = chain_value(s);
     Pair inside = {-HUGE_VALUE, -HUGE_VALUE};
-    double lowest = -HUGE_VALUE;
     EACH(x, sets) {
         if (s.predictor.member[x]) inside.first = larger(inside.first, s.value_k[x]);
         if (s.adversary.member[x]) inside.second = larger(inside.second, -s.value_l[x]);
-        lowest = larger(lowest, -s.value_l[x]);
     }
     inside = block_maxima(s.slots, inside.first, inside.second);
-    lowest = -block_maximum(s.slots, lowest);
     inner_k = larger(inner_k, inside.first);
     const double inner_l = -inside.second;
     const double needed_k = inner_k + 0.1 * larger(inner_k - inner_l, 0.0) + 0.1 * tolerance;
@@ -103,16 +100,17 @@ DEVICE Prices judge(Solver& s, double tolerance, int stride) {
         }
     }
     if (stride > 1) return prices;
-    const bool better_upper = best.first < s.upper, better_lower = lowest > s.lower;
-    barrier();
-    if (better_upper) {
-        copy_strategy(pooled ? s.pooled : s.adversary, s.best_adversary, n);
-        if (thread() == 0) s.upper = best.first;
+    const double *earned = pooled ? s.value_pooled : s.value_k, *paid = s.value_l;
+    const bool none_yet = !(s.upper < HUGE_VALUE);
+    blend(s, s.best_adversary, pooled ? s.pooled : s.adversary, s.kept_k, none_yet, [=](int k) { return earned[k]; });
+    const double share = blend(s, s.best_predictor, s.predictor, s.kept_l, none_yet, [=](int l) { return -paid[l]; });
+    EACH(j, sets) {
+        s.best_chain[j] = share == 1.0 ? s.chain_mass[j] : s.best_chain[j] + share * (s.chain_mass[j] - s.best_chain[j]);
     }
-    if (better_lower) {
-        copy_strategy(s.predictor, s.best_predictor, n);
-        EACH(j, sets) s.best_chain[j] = s.chain_mass[j];
-        if (thread() == 0) s.lower = lowest;
+    const double upper = largest(s, s.kept_k).first, lower = -largest(s, s.kept_l).first;
+    if (thread() == 0) {
+        s.upper = upper;
+        s.lower = lower;
     }
     barrier();
     return prices;
@@ -293,7 +291,7 @@ DEVICE void solve_game(Solver& s, const Batch& batch, int game, long long at, do
     }
     barrier();
     // The answer is polished to slightly less than is asked for, so that cleaning it up leaves room.
-    const double target = 0.9 * tolerance;
+    const double target = 0.99 * tolerance;
     const double regularisation[ATTEMPTS] = {1e-6, 1e-8, 1e-4};
     int iterations = 0;
     for (int run = 0; run < ATTEMPTS && s.upper - s.lower > target; ++run) {

@@ -46,18 +46,21 @@ struct Solver {
     Columns adversary, predictor;
     double *chain_mass, *chain_slack;  // (n + 1) probability of each set; how far it falls short of the value
     Range mine;  // the items that are this block's share of the work
+    unsigned per_item;  // 2^31 over their number, see own_place
     long long away;  // from a number in far memory to the same of the other block; 0 if this one plays alone
     double level, value;  // multiplier of sum of the adversary's masses = 1, and the value of the game
 
     Columns best_adversary, best_predictor;
     double* best_chain;
+    double *kept_k, *kept_l;  // (n + 1) bounds of what these lose to each size of the other
     double upper, lower;
+    int source[CAPACITY], is_new[CAPACITY];  // columns of a strategy that is mixed into them
 
     Pair slots[MOST_WARPS], team_slots[2 * MOST_WARPS];
     double shares[2][LARGEST_BORDER];  // of either block in the right-hand side of the border
     unsigned proposals[2][MOST_WARPS];
     double product[2 * CAPACITY];  // what a warp tells its lanes about the chain
-    double vectors[MOST_WARPS][2 * CAPACITY];  // what each warp tells its lanes about an item or a size
+    double vectors[MOST_WARPS][LARGEST_BORDER];  // what each warp tells its lanes, or the others
     double cross[CAPACITY * CROSS_PITCH];  // (predictor, CROSS_PITCH) alpha between the columns of both, then zeros
     double scale[LARGEST_BORDER], next_scale[LARGEST_BORDER], pivot_inverse[LARGEST_BORDER];
     int pivot_row[LARGEST_BORDER], rank[LARGEST_BORDER];
@@ -171,6 +174,8 @@ DEVICE void take_memory(Arena& near, Arena& far, Solver& s, int n) {
     s.value_k = along.take(sets);
     s.value_l = along.take(sets);
     s.value_pooled = along.take(sets);
+    s.kept_k = along.take(sets);
+    s.kept_l = along.take(sets);
 
     s.best_chain = far.take(sets);
     s.order = far.take_ints(n);
@@ -207,6 +212,7 @@ INLINE int whole_strips(int count) { return (count + 2 * TILE - 1) / (2 * TILE) 
 DEVICE void share_items(Solver& s, long long size) {
     const int middle = team() == 1 ? s.n : smaller(s.n, whole_strips(s.n / 2));
     s.mine = rank() == 0 ? Range{0, middle} : Range{middle, s.n};
+    s.per_item = 0x80000000u / larger(s.mine.end - s.mine.begin, 1) + 1;
     s.away = team() == 1 ? 0 : rank() == 0 ? size : -size;
     if (rank() == 0) return;
     double** const shared[] = {&s.inverse, &s.mixed, &s.left, &s.curvature_out, &s.predictor_out, &s.curvature_out_t,
@@ -225,10 +231,15 @@ INLINE void tell(const Solver& s, double* place, double value) {
     if (s.away != 0) *of_partner(s, place) = value;
 }
 
-// The place in an array (columns, n) of a number that is this block's share, counted from 0.
-INLINE int own_place(const Solver& s, int index) {
-    const int count = s.mine.end - s.mine.begin, column = index / count;
-    return column * s.n + s.mine.begin + index - column * count;
+// Of an array (columns, n), how many numbers are this block's share, and the column and place of one of them. A division
+// takes long, so it is done once: index * per_item >> 31 is index / count as long as index * count is below 2^31.
+struct Place {
+    int column, at;
+};
+INLINE Place own_place(const Solver& s, int index) {
+    const int count = s.mine.end - s.mine.begin;
+    const int column = static_cast<int>(static_cast<unsigned long long>(index) * s.per_item >> 31);
+    return {column, column * s.n + s.mine.begin + index - column * count};
 }
 INLINE int own_count(const Solver& s, int columns) { return columns * (s.mine.end - s.mine.begin); }
 

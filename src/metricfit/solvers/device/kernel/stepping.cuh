@@ -12,10 +12,10 @@ struct Standing {
 
 INLINE Standing standing_of(const Solver& s, const Columns& columns, const Targets& goal, const double* masses,
                             int index) {
-    const int x = own_place(s, index);
+    const auto [column, x] = own_place(s, index);
     return {far_read(columns.inside + x), far_read(columns.outside + x), far_read(columns.dual_inside + x),
             far_read(columns.dual_outside + x), far_read(goal.inside + x), far_read(goal.outside + x),
-            far_read(goal.step + x), masses[x / s.n]};
+            far_read(goal.step + x), masses[column]};
 }
 
 INLINE void aim_columns(const Solver& s, const Columns& columns, Targets& goal, const double* masses, double target,
@@ -23,7 +23,7 @@ INLINE void aim_columns(const Solver& s, const Columns& columns, Targets& goal, 
     const double share = ITEM_SHARE * target;
     each_ahead(own_count(s, columns.used), [&](int y) { return standing_of(s, columns, goal, masses, y); },
                [&](int y, const Standing& now) {
-                   const int x = own_place(s, y);
+                   const int x = own_place(s, y).at;
                    goal.inside[x] = aim(now.goal_inside, now.inside, now.dual_inside, now.step, share, correct);
                    goal.outside[x] = aim(now.goal_outside, now.outside, now.dual_outside, now.mass_step - now.step,
                                          share, correct);
@@ -77,7 +77,7 @@ INLINE double move_columns(const Solver& s, Columns& columns, const Targets& goa
                    total += move_pair(now.inside, now.dual_inside, now.step, now.goal_inside, own, dual, commit);
                    total += move_pair(now.outside, now.dual_outside, out_step, now.goal_outside, own, dual, commit);
                    if (!commit) return;
-                   const int x = own_place(s, y);
+                   const int x = own_place(s, y).at;
                    columns.inside[x] = columns.inside[x + s.away] = now.inside;
                    columns.dual_inside[x] = columns.dual_inside[x + s.away] = now.dual_inside;
                    columns.outside[x] = columns.outside[x + s.away] = now.outside;
@@ -100,7 +100,7 @@ DEVICE Pair complementarity(Solver& s) {
         const Columns& columns = side == 0 ? s.adversary : s.predictor;
         each_ahead(own_count(s, columns.used),
                    [&](int y) {
-                       const int x = own_place(s, y);
+                       const int x = own_place(s, y).at;
                        return far_read(columns.inside + x) * far_read(columns.dual_inside + x) +
                               far_read(columns.outside + x) * far_read(columns.dual_outside + x);
                    },
@@ -186,7 +186,7 @@ INLINE void centre_columns(const Solver& s, const Columns& columns, const Target
     const double share = ITEM_SHARE * target;
     each_ahead(own_count(s, columns.used), [&](int y) { return standing_of(s, columns, goal, masses, y); },
                [&](int y, const Standing& now) {
-                   const int x = own_place(s, y);
+                   const int x = own_place(s, y).at;
                    next.inside[x] =
                        centred(now.inside, now.dual_inside, now.step, now.goal_inside, own, dual, share);
                    next.outside[x] = centred(now.outside, now.dual_outside, now.mass_step - now.step,
