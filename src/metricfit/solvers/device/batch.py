@@ -145,7 +145,7 @@ def _placed(device: torch.device, layout: Layout) -> _Placed:
 
 def workspace_numbers(n: int) -> int:
     """Return how many numbers a block needs to remember in a game of `n` items; see `take_memory`."""
-    return 4800 * n + 24600
+    return 4960 * n + 25000
 
 
 def launch_shape(n: int) -> tuple[int, int]:

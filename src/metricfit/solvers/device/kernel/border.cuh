@@ -38,6 +38,45 @@ INLINE unsigned rank_entry(double value, int row) {
     return (upper_half(value) & 0x7fffff00u) | static_cast<unsigned>(row);
 }
 
+// In the order of the pivots the factors are triangular. Solutions go by blocks on their diagonal, which are replaced by
+// their inverses; the diagonal of L is 1 and not stored. One block of L, or of U, is one warp's work, and a lane has columns
+// of its inverse.
+constexpr int BLOCK = 16;
+template <bool NEAR, bool UPPER>
+DEVICE void invert_block(Solver& s, int first) {
+    const Border at = border_of(s);
+    const int pitch = at.pitch, count = smaller(BLOCK, at.m - first);
+    double *matrix = border_place<NEAR>(s), inverse[per_lane(BLOCK)][BLOCK], scaled[per_lane(BLOCK)][BLOCK];
+#pragma unroll
+    for (int c = 0; c < per_lane(BLOCK); ++c) {
+#pragma unroll
+        for (int step = 0; step < BLOCK; ++step) {
+            const int r = UPPER ? BLOCK - 1 - step : step, place = first + smaller(r, count - 1);
+            const double *row = matrix + s.pivot_row[place] * pitch + first, scale = s.pivot_inverse[place];
+            double part[2] = {lane() + c * LANES == r ? 1.0 : 0.0, 0.0};
+#pragma unroll
+            for (int before = 0; before < step; ++before) {
+                const int k = UPPER ? BLOCK - 1 - before : before;
+                part[before % 2] -= (k < count ? row[k] : 0.0) * scaled[c][k];
+            }
+            // A row of U is to be divided by its pivot, and columns of L were not.
+            inverse[c][r] = r < count ? part[0] + part[1] : 0.0;
+            scaled[c][r] = inverse[c][r] * scale;
+        }
+    }
+    meet();
+#pragma unroll
+    for (int c = 0; c < per_lane(BLOCK); ++c) {
+        const int column = lane() + c * LANES;
+#pragma unroll
+        for (int r = 0; r < BLOCK; ++r) {
+            if (column >= count || r >= count || (UPPER ? column < r : column >= r)) continue;
+            double* row = matrix + s.pivot_row[first + r] * pitch + first;
+            row[column] = UPPER ? scaled[c][r] : inverse[c][r];
+        }
+    }
+}
+
 // LU with partial pivoting. Rows stay where they are: pivot_row says which of them was chosen at each step, rank says
 // when a row was. A thread has a row and every fourth column of it; who has the next column tells how large its entries
 // are, so that a step takes one barrier.
@@ -81,46 +120,59 @@ DEVICE void factorise_border(Solver& s) {
         }
         barrier();
     }
+    WARP_EACH(task, 2 * ((m + BLOCK - 1) / BLOCK)) {
+        if (task % 2) invert_block<NEAR, true>(s, task / 2 * BLOCK);
+        else invert_block<NEAR, false>(s, task / 2 * BLOCK);
+    }
+    barrier();
 }
 
-// Solve in place for s.step with the factors of factorise_border; one warp's work. Lanes hold the unknowns in the
-// order of the pivots.
+// Inner product of a row of the border, from a column on, with as many numbers as a block has.
+INLINE double along_block(const double* row, const double* vector, int begin, int end) {
+    double part[4] = {0.0, 0.0, 0.0, 0.0};
+#pragma unroll
+    for (int k = 0; k < BLOCK; ++k) part[k % 4] += k >= begin && k < end ? row[k] * vector[k] : 0.0;
+    return (part[0] + part[1]) + (part[2] + part[3]);
+}
+
+// Solve in place for s.step with the factors and the inverses of their blocks; one warp's work.
 template <bool NEAR>
 DEVICE void solve_border(Solver& s) {
-    constexpr int MINE = per_lane(LARGEST_BORDER);
+    constexpr int MINE = per_lane(BLOCK);
     const Border at = border_of(s);
-    const int m = at.m, pitch = at.pitch;
+    const int m = at.m, pitch = at.pitch, blocks = (m + BLOCK - 1) / BLOCK;
     const double* matrix = border_place<NEAR>(s);
-    double work[MINE];
-    const double* row[MINE];
-#pragma unroll
-    for (int c = 0; c < MINE; ++c) {
-        const int place = s.pivot_row[smaller(c * LANES + lane(), m - 1)];
-        work[c] = s.step[place] * s.scale[place];
-        row[c] = matrix + place * pitch;
-    }
+    double *work = s.vectors[warp()], *told = s.product;
+    LANE_EACH(k, m) work[k] = s.step[s.pivot_row[k]] * s.scale[s.pivot_row[k]];
     meet();
+#pragma unroll 1
+    for (int task = 0; task < 2 * blocks; ++task) {
+        const bool upper = task >= blocks;
+        const int first = (upper ? 2 * blocks - 1 - task : task) * BLOCK, count = smaller(BLOCK, m - first);
+        double solved[MINE];
 #pragma unroll
-    for (int block = 0; block < MINE; ++block) {
-        for (int k = block * LANES; k < smaller(m, (block + 1) * LANES); ++k) {
-            const double value = from_lane(work[block], k - block * LANES) * s.pivot_inverse[k];
-#pragma unroll
-            for (int c = block; c < MINE; ++c) {
-                if (c * LANES + lane() > k) work[c] -= row[c][k] * value;
-            }
+        for (int c = 0; c < MINE; ++c) {
+            const int r = smaller(lane() + c * LANES, count - 1);
+            const double* row = matrix + s.pivot_row[first + r] * pitch + first;
+            solved[c] = along_block(row, work + first, upper ? r : 0, upper ? count : r) + (upper ? 0.0 : work[first + r]);
         }
-    }
+        meet();
 #pragma unroll
-    for (int block = MINE - 1; block >= 0; --block) {
-        for (int k = smaller(m, (block + 1) * LANES) - 1; k >= block * LANES; --k) {
-            const double value = from_lane(work[block], k - block * LANES) * s.pivot_inverse[k];
-            if (lane() == 0) s.step[k] = value * s.scale[k];
-#pragma unroll
-            for (int c = 0; c <= block; ++c) {
-                if (c * LANES + lane() < k) work[c] -= row[c][k] * value;
-            }
+        for (int c = 0; c < MINE; ++c) {
+            const int r = lane() + c * LANES;
+            if (r >= count) continue;
+            work[first + r] = solved[c];
+            told[r] = upper ? solved[c] : solved[c] * s.pivot_inverse[first + r];
         }
+        meet();
+        const int begin = upper ? 0 : first + count, end = upper ? first : m;
+#pragma unroll 1
+        for (int r = begin + lane(); r < end; r += LANES) {
+            work[r] -= along_block(matrix + s.pivot_row[r] * pitch + first, told, 0, count);
+        }
+        meet();
     }
+    LANE_EACH(k, m) s.step[k] = work[k] * s.scale[k];
     meet();
 }
 

@@ -224,70 +224,171 @@ DEVICE void filter_panels(Solver& s) {
     }
 }
 
-// Solve L x = x, or if told to, L' x = x, in place for the chain's step; one warp's work. Leaves the warp met.
+// What a panel makes of the state before it, I - G' L^-1 A with the gains G and alpha A of its sets, and the transpose,
+// which is what it makes of the state behind it. Blocks of two by two tiles are one warp's work.
 template <bool NEAR>
-DEVICE void solve_chain(Solver& s, bool transposed) {
-    constexpr int MINE = per_lane(PANEL), COLUMNS = per_lane(CAPACITY);
+DEVICE void pass_panels(Solver& s) {
+    constexpr int WIDE = 2 * TILE;
+    static_assert(WIDE == PANEL);
     const int sets = s.n + 1, q = s.adversary.used, pitch = s.pitch, panels = (sets + PANEL - 1) / PANEL;
-    const double *alpha = chain_alpha_of<NEAR>(s), *gain = kalman_gain_of<NEAR>(s);
-    const double *observed = transposed ? gain : alpha, *taught = transposed ? alpha : gain;
+    const int wide = whole_strips(q) / WIDE;
+    WARP_EACH(task, panels * wide) {
+        const int first = task / wide * PANEL, column = task % wide * WIDE;
+        const double *alpha = chain_alpha_of<NEAR>(s) + first * pitch + column, *inverse = s.coupling_t + first * PANEL;
+        double* answered = s.answered + first * q + column;
+        Tile product[2][2] = {};
+        add_product(product, PANEL, [=](int j, int k) { return far_read(inverse + j * PANEL + k); },
+                    [=](int k, int b) { return first + k < sets && column + b < q ? alpha[k * pitch + b] : 0.0; });
+        each_entry(product, [=](int j, int b, double value) {
+            if (column + b < q) answered[j * q + b] = value;
+        });
+    }
+    barrier();
+    WARP_EACH(task, panels * wide * wide) {
+        const int panel = task / (wide * wide), first = panel * PANEL;
+        const int row = task / wide % wide * WIDE, column = task % wide * WIDE;
+        const double *gain = kalman_gain_of<NEAR>(s) + first * pitch + row, *answered = s.answered + first * q + column;
+        Tile product[2][2] = {};
+        add_product(product, PANEL,
+                    [=](int b, int k) { return first + k < sets && row + b < q ? gain[k * pitch + b] : 0.0; },
+                    [=](int k, int b) { return column + b < q ? far_read(answered + k * q + b) : 0.0; });
+        double *passing = s.passing + panel * q * q, *passing_t = s.passing_t + panel * q * q;
+        each_entry(product, [=](int b, int b2, double value) {
+            b += row;
+            b2 += column;
+            if (b >= q || b2 >= q) return;
+            passing[b2 * q + b] = passing_t[b * q + b2] = (b == b2 ? 1.0 : 0.0) - value;
+        });
+    }
+}
+
+// L^-1 of a panel, or the transpose, times what the chain's step is there but for what was carried to it; one warp's work.
+// Each lane gets rows of the result.
+constexpr int PANEL_ROWS = per_lane(PANEL);
+template <bool NEAR>
+INLINE void answer_panel(Solver& s, int panel, bool transposed, const double* state, double (&answer)[PANEL_ROWS]) {
+    const int sets = s.n + 1, first = panel * PANEL, q = s.adversary.used, pitch = s.pitch;
+    const double *observed = transposed ? kalman_gain_of<NEAR>(s) : chain_alpha_of<NEAR>(s), *x = quick + s.step_chain;
     const double* inverses = transposed ? s.coupling_t : s.coupling;
-    double *x = quick + s.step_chain, *state = s.product, *told = s.product + CAPACITY, *solved = told + PANEL;
-    double known[COLUMNS];
+    double *told = s.vectors[warp()], inverse[PANEL_ROWS][PANEL];
 #pragma unroll
-    for (int c = 0; c < COLUMNS; ++c) known[c] = 0.0;
-    LANE_EACH(b, CAPACITY) state[b] = 0.0;
-    meet();
-#pragma unroll 1
-    for (int panel = 0; panel < panels; ++panel) {
-        const int first = (transposed ? panels - 1 - panel : panel) * PANEL;
-        double inverse[MINE][PANEL];
+    for (int c = 0; c < PANEL_ROWS; ++c) {
+        const int place = smaller(lane() + c * LANES, PANEL - 1), j = smaller(first + place, sets - 1);
 #pragma unroll
-        for (int c = 0; c < MINE; ++c) {
-            const int place = smaller(lane() + c * LANES, PANEL - 1), j = smaller(first + place, sets - 1);
-            const double* row = observed + j * pitch;
-#pragma unroll
-            for (int k = 0; k < PANEL; ++k) inverse[c][k] = far_read(inverses + (first + k) * PANEL + place);
-            double value = x[j], other = 0.0;
+        for (int k = 0; k < PANEL; ++k) inverse[c][k] = far_read(inverses + (first + k) * PANEL + place);
+        double value = x[j], other = 0.0;
+        if (state) {
 #pragma unroll 4
             for (int b = 0; b < q; b += 2) {
-                const Pair both = two(row + b), before = two(state + b);
+                const Pair both = two(observed + j * pitch + b), before = two(state + b);
                 value -= both.first * before.first;
                 other -= both.second * before.second;
             }
-            if (lane() + c * LANES < PANEL) told[place] = first + place < sets ? value + other : 0.0;
+        }
+        if (lane() + c * LANES < PANEL) told[place] = first + place < sets ? value + other : 0.0;
+    }
+    meet();
+#pragma unroll
+    for (int c = 0; c < PANEL_ROWS; ++c) answer[c] = along_row<PANEL>(inverse[c], told);
+    meet();
+}
+
+// What each panel adds to the state that is carried along the chain, or if told to, against it: all panels at once.
+template <bool NEAR>
+INLINE void add_panels(Solver& s, bool transposed) {
+    const int sets = s.n + 1, q = s.adversary.used, pitch = s.pitch, panels = (sets + PANEL - 1) / PANEL;
+    const double* taught = transposed ? chain_alpha_of<NEAR>(s) : kalman_gain_of<NEAR>(s);
+    double* solved = s.vectors[warp()];
+    WARP_EACH(panel, panels) {
+        const int first = panel * PANEL, count = smaller(PANEL, sets - first);
+        double answer[PANEL_ROWS];
+        answer_panel<NEAR>(s, panel, transposed, nullptr, answer);
+#pragma unroll
+        for (int c = 0; c < PANEL_ROWS; ++c) {
+            if (lane() + c * LANES < PANEL) solved[lane() + c * LANES] = answer[c];
         }
         meet();
-#pragma unroll
-        for (int c = 0; c < MINE; ++c) {
-            const int place = lane() + c * LANES;
-            const double value = along_row<PANEL>(inverse[c], told);
-            if (place < PANEL) solved[place] = value;
-            if (place < PANEL && first + place < sets) x[first + place] = value;
-        }
-        meet();
-        const int count = smaller(PANEL, sets - first);
-#pragma unroll
-        for (int c = 0; c < COLUMNS; ++c) {
-            const int b = lane() + c * LANES;
-            if (b >= q) continue;
+        LANE_EACH(b, CAPACITY) {
             const double* column = taught + first * pitch + b;
-            double even = known[c], odd = 0.0;
-#pragma unroll 4
-            for (int k = 0; k + 1 < count; k += 2) {
-                even += column[k * pitch] * solved[k];
-                odd += column[(k + 1) * pitch] * solved[k + 1];
-            }
-            if (count % 2) even += column[(count - 1) * pitch] * solved[count - 1];
-            state[b] = known[c] = even + odd;
+            double part[4] = {0.0, 0.0, 0.0, 0.0};
+#pragma unroll
+            for (int k = 0; k < PANEL; ++k) part[k % 4] += b < q && k < count ? column[k * pitch] * solved[k] : 0.0;
+            s.carried[panel * CAPACITY + b] = (part[0] + part[1]) + (part[2] + part[3]);
         }
         meet();
     }
 }
 
-INLINE void solve_chain(Solver& s, bool transposed) {
-    if (s.chain_at >= 0) solve_chain<true>(s, transposed);
-    else solve_chain<false>(s, transposed);
+// Carry the state from panel to panel: one warp's work, and the only part that is serial.
+DEVICE void carry_state(Solver& s, bool transposed) {
+    constexpr int ROWS = per_lane(CAPACITY);
+    const int q = s.adversary.used, panels = (s.n + PANEL) / PANEL;
+    const double* passing = transposed ? s.passing_t : s.passing;
+    double *state = s.product, next[ROWS][CAPACITY];
+    const auto read = [&](int step) {
+        const double* source = passing + (transposed ? panels - 1 - step : step) * q * q;
+#pragma unroll
+        for (int c = 0; c < ROWS; ++c) {
+            const int row = smaller(lane() + c * LANES, q - 1);
+#pragma unroll
+            for (int b = 0; b < CAPACITY; ++b) next[c][b] = b < q ? far_read(source + b * q + row) : 0.0;
+        }
+    };
+    if (q > 0) read(0);
+    LANE_EACH(b, CAPACITY) state[b] = 0.0;
+    meet();
+#pragma unroll 1
+    for (int step = 0; step < panels && q > 0; ++step) {
+        double *carried = s.carried + (transposed ? panels - 1 - step : step) * CAPACITY, found[ROWS];
+#pragma unroll
+        for (int c = 0; c < ROWS; ++c) found[c] = carried[lane() + c * LANES] + along_row<CAPACITY>(next[c], state);
+        if (step + 1 < panels) read(step + 1);
+        meet();
+#pragma unroll
+        for (int c = 0; c < ROWS; ++c) {
+            const int b = lane() + c * LANES;
+            carried[b] = state[b];
+            state[b] = b < q ? found[c] : 0.0;
+        }
+        meet();
+    }
+}
+
+// With what is carried to each panel known, solve there: all panels at once.
+template <bool NEAR>
+INLINE void finish_panels(Solver& s, bool transposed) {
+    const int sets = s.n + 1;
+    double* x = quick + s.step_chain;
+    WARP_EACH(panel, (sets + PANEL - 1) / PANEL) {
+        double answer[PANEL_ROWS];
+        answer_panel<NEAR>(s, panel, transposed, s.carried + panel * CAPACITY, answer);
+#pragma unroll
+        for (int c = 0; c < PANEL_ROWS; ++c) {
+            const int place = lane() + c * LANES, j = panel * PANEL + place;
+            if (place < PANEL && j < sets) x[j] = answer[c];
+        }
+        meet();
+    }
+}
+
+// Solve L x = x, or if told to, L' x = x, in place for the chain's step. While the state is carried, by one warp, the others
+// have meanwhile(index, workers) to do.
+template <bool NEAR, class Meanwhile>
+INLINE void solve_chain(Solver& s, bool transposed, Meanwhile meanwhile) {
+    const int helpers = warps() - 1;
+    add_panels<NEAR>(s, transposed);
+    barrier();
+    if (warp() == 0) carry_state(s, transposed);
+    if (warp() > 0 || helpers == 0) meanwhile(helpers ? warp() - 1 : 0, larger(helpers, 1));
+    barrier();
+    finish_panels<NEAR>(s, transposed);
+    barrier();
+}
+
+template <class Meanwhile>
+INLINE void solve_chain(Solver& s, bool transposed, Meanwhile meanwhile) {
+    if (s.chain_at >= 0) solve_chain<true>(s, transposed, meanwhile);
+    else solve_chain<false>(s, transposed, meanwhile);
 }
 
 // Complete the border's Schur complement, two tiles above each other at a time, and its lower triangle.
@@ -331,5 +432,7 @@ DEVICE void eliminate(Solver& s) {
     barrier();
     if (s.chain_at >= 0) filter_panels<true>(s);
     else filter_panels<false>(s);
+    if (s.chain_at >= 0) pass_panels<true>(s);
+    else pass_panels<false>(s);
     reduce_border(s, at);
 }

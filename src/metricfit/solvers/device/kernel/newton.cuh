@@ -305,8 +305,8 @@ DEVICE void answer_together(Solver& s) {
     barrier();
 }
 
-// Filter the chain's right-hand side: the items' answers so far first, then L^-1 and the inverse variances. The first
-// warp has that to do, the others the border meanwhile.
+// Filter the chain's right-hand side: the items' answers so far first, then L^-1 and the inverse variances; and this
+// block's share of the border's.
 INLINE void reduce_targets(Solver& s, const Border& at) {
     const int n = s.n, q = at.q, pitch = s.pitch;
     const double* precision = quick + s.precision;
@@ -325,17 +325,13 @@ INLINE void reduce_targets(Solver& s, const Border& at) {
         step_chain[j] = value;
     }
     barrier();
-    const int helpers = warps() - 1;
-    if (warp() == 0) {
-        solve_chain(s, false);
-        LANE_EACH(j, n + 1) step_chain[j] *= precision[j];
-    }
-    if (warp() > 0 || helpers == 0) {
-        for (int x = helpers ? warp() - 1 : 0; x < at.m; x += larger(helpers, 1)) {
+    solve_chain(s, false, [&](int index, int workers) {
+        for (int x = index; x < at.m; x += workers) {
             const double share = share_of_target(s, at, x);
             if (lane() == 0) tell(s, &s.shares[rank()][x], share);
         }
-    }
+    });
+    EACH(j, n + 1) step_chain[j] *= precision[j];
     team_barrier();
 }
 
@@ -365,14 +361,28 @@ DEVICE void direction(Solver& s) {
     barrier();
     if (warp() == 0) solve_border(s);
     barrier();
-    WARP_EACH(j, n + 1) {
-        const double *innovation = s.innovation + static_cast<long long>(j) * m, *step = s.step;
-        const double total = sum_along(m, [=](int x) { return innovation[x] * step[x]; });
-        if (lane() == 0) step_chain[j] += total * precision[j];
+#pragma unroll 1
+    for (int first = warp(); first <= n; first += AHEAD * warps()) {
+        double total[AHEAD] = {};
+#pragma unroll 1
+        for (int x = lane(); x < m; x += LANES) {
+            double known[AHEAD];
+#pragma unroll
+            for (int c = 0; c < AHEAD; ++c) {
+                known[c] = s.innovation[static_cast<long long>(smaller(first + c * warps(), n)) * m + x];
+            }
+#pragma unroll
+            for (int c = 0; c < AHEAD; ++c) total[c] += known[c] * s.step[x];
+        }
+#pragma unroll
+        for (int c = 0; c < AHEAD; ++c) {
+            const int j = first + c * warps();
+            total[c] = warp_sum(total[c]);
+            if (lane() == 0 && j <= n) step_chain[j] += total[c] * precision[j];
+        }
     }
     barrier();
-    if (warp() == 0) solve_chain(s, true);
-    barrier();
+    solve_chain(s, true, [](int, int) {});
     // What the chain's step means for the items before each set.
     WARP_EACH(b, q) {
         const double *alpha = s.chain_alpha + pitch + b, *step = step_chain + 1;

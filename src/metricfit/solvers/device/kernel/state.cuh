@@ -83,6 +83,9 @@ struct Solver {
     double* rhs_chain;  // (n + 1) right-hand side
     double* added;  // (panels, q, m) what the items of a panel add to the filter's state
     double *coupling, *coupling_t;  // (panels, PANEL, PANEL) inverses of the factors of the panels, and transposed
+    double* answered;  // (panels, PANEL, adversary) these inverses times alpha
+    double *passing, *passing_t;  // (panels, adversary, adversary) what a panel makes of the state, and transposed
+    double* carried;  // (panels, CAPACITY) what the sets of a panel add to the state; then the state before it
     double* ones;  // (n + 1)
     double *curvature, *curvature_out, *predictor_out, *predictor_inverse;  // (columns, n) diagonals D and E
     double *curvature_out_t, *predictor_out_t;  // (n, columns)
@@ -174,6 +177,7 @@ DEVICE void take_memory(Arena& near, Arena& far, Solver& s, int n) {
     s.value_k = along.take(sets);
     s.value_l = along.take(sets);
     s.value_pooled = along.take(sets);
+    s.carried = along.take((n / PANEL + 1) * CAPACITY);
     s.kept_k = along.take(sets);
     s.kept_l = along.take(sets);
 
@@ -185,6 +189,9 @@ DEVICE void take_memory(Arena& near, Arena& far, Solver& s, int n) {
     s.added = far.take((n / PANEL + 1) * CAPACITY * m);
     s.coupling = far.take(PANEL * (sets + PANEL));
     s.coupling_t = far.take(PANEL * (sets + PANEL));
+    s.answered = far.take(CAPACITY * (sets + PANEL));
+    s.passing = far.take((n / PANEL + 1) * CAPACITY * CAPACITY);
+    s.passing_t = far.take((n / PANEL + 1) * CAPACITY * CAPACITY);
     s.ones = far.take(sets);
     s.curvature = far.take(wide);
     s.curvature_out = far.take(wide);
