@@ -57,7 +57,7 @@ DEVICE void invert_block(Solver& s, int first) {
 #pragma unroll
             for (int before = 0; before < step; ++before) {
                 const int k = UPPER ? BLOCK - 1 - before : before;
-                part[before % 2] -= (k < count ? row[k] : 0.0) * scaled[c][k];
+                part[before % 2] -= row[smaller(k, count - 1)] * scaled[c][k];
             }
             // A row of U is to be divided by its pivot, and columns of L were not.
             inverse[c][r] = r < count ? part[0] + part[1] : 0.0;
@@ -127,11 +127,15 @@ DEVICE void factorise_border(Solver& s) {
     barrier();
 }
 
-// Inner product of a row of the border, from a column on, with as many numbers as a block has.
-INLINE double along_block(const double* row, const double* vector, int begin, int end) {
+// Inner product of a row of a block with a vector, from begin up to end. Every number is read, whether it counts or not:
+// a warp would wait for each that is read on a condition.
+INLINE double along_block(const double* row, const double* vector, int count, int begin, int end) {
     double part[4] = {0.0, 0.0, 0.0, 0.0};
 #pragma unroll
-    for (int k = 0; k < BLOCK; ++k) part[k % 4] += k >= begin && k < end ? row[k] * vector[k] : 0.0;
+    for (int k = 0; k < BLOCK; ++k) {
+        const double value = vector[smaller(k, count - 1)];
+        part[k % 4] += row[smaller(k, count - 1)] * (k >= begin && k < end ? value : 0.0);
+    }
     return (part[0] + part[1]) + (part[2] + part[3]);
 }
 
@@ -154,7 +158,7 @@ DEVICE void solve_border(Solver& s) {
         for (int c = 0; c < MINE; ++c) {
             const int r = smaller(lane() + c * LANES, count - 1);
             const double* row = matrix + s.pivot_row[first + r] * pitch + first;
-            solved[c] = along_block(row, work + first, upper ? r : 0, upper ? count : r) + (upper ? 0.0 : work[first + r]);
+            solved[c] = along_block(row, work + first, count, upper ? r : 0, upper ? count : r) + (upper ? 0.0 : work[first + r]);
         }
         meet();
 #pragma unroll
@@ -168,7 +172,7 @@ DEVICE void solve_border(Solver& s) {
         const int begin = upper ? 0 : first + count, end = upper ? first : m;
 #pragma unroll 1
         for (int r = begin + lane(); r < end; r += LANES) {
-            work[r] -= along_block(matrix + s.pivot_row[r] * pitch + first, told, 0, count);
+            work[r] -= along_block(matrix + s.pivot_row[r] * pitch + first, told, count, 0, count);
         }
         meet();
     }

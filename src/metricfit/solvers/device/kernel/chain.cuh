@@ -251,7 +251,7 @@ DEVICE void pass_panels(Solver& s) {
         Tile product[2][2] = {};
         add_product(product, PANEL,
                     [=](int b, int k) { return first + k < sets && row + b < q ? gain[k * pitch + b] : 0.0; },
-                    [=](int k, int b) { return column + b < q ? far_read(answered + k * q + b) : 0.0; });
+                    [=](int k, int b) { return far_read(answered + k * q + smaller(b, q - 1 - column)); });
         double *passing = s.passing + panel * q * q, *passing_t = s.passing_t + panel * q * q;
         each_entry(product, [=](int b, int b2, double value) {
             b += row;
@@ -309,39 +309,41 @@ INLINE void add_panels(Solver& s, bool transposed) {
         }
         meet();
         LANE_EACH(b, CAPACITY) {
-            const double* column = taught + first * pitch + b;
+            const double* column = taught + first * pitch + larger(smaller(b, q - 1), 0);
             double part[4] = {0.0, 0.0, 0.0, 0.0};
 #pragma unroll
-            for (int k = 0; k < PANEL; ++k) part[k % 4] += b < q && k < count ? column[k * pitch] * solved[k] : 0.0;
-            s.carried[panel * CAPACITY + b] = (part[0] + part[1]) + (part[2] + part[3]);
+            for (int k = 0; k < PANEL; ++k) part[k % 4] += column[smaller(k, count - 1) * pitch] * solved[k];
+            s.carried[panel * CAPACITY + b] = b < q ? (part[0] + part[1]) + (part[2] + part[3]) : 0.0;
         }
         meet();
     }
 }
 
-// Carry the state from panel to panel: one warp's work, and the only part that is serial.
+// Carry the state from panel to panel: one warp's work, and the only part that is serial. What the next panel does is read
+// ahead.
+template <int WIDTH, bool>
 DEVICE void carry_state(Solver& s, bool transposed) {
     constexpr int ROWS = per_lane(CAPACITY);
     const int q = s.adversary.used, panels = (s.n + PANEL) / PANEL;
     const double* passing = transposed ? s.passing_t : s.passing;
-    double *state = s.product, next[ROWS][CAPACITY];
+    double *state = s.product, next[ROWS][WIDTH];
     const auto read = [&](int step) {
         const double* source = passing + (transposed ? panels - 1 - step : step) * q * q;
 #pragma unroll
         for (int c = 0; c < ROWS; ++c) {
             const int row = smaller(lane() + c * LANES, q - 1);
 #pragma unroll
-            for (int b = 0; b < CAPACITY; ++b) next[c][b] = b < q ? far_read(source + b * q + row) : 0.0;
+            for (int b = 0; b < WIDTH; ++b) next[c][b] = far_read(source + smaller(b, q - 1) * q + row);
         }
     };
-    if (q > 0) read(0);
+    read(0);
     LANE_EACH(b, CAPACITY) state[b] = 0.0;
     meet();
 #pragma unroll 1
-    for (int step = 0; step < panels && q > 0; ++step) {
+    for (int step = 0; step < panels; ++step) {
         double *carried = s.carried + (transposed ? panels - 1 - step : step) * CAPACITY, found[ROWS];
 #pragma unroll
-        for (int c = 0; c < ROWS; ++c) found[c] = carried[lane() + c * LANES] + along_row<CAPACITY>(next[c], state);
+        for (int c = 0; c < ROWS; ++c) found[c] = carried[lane() + c * LANES] + along_row<WIDTH>(next[c], state);
         if (step + 1 < panels) read(step + 1);
         meet();
 #pragma unroll
@@ -378,7 +380,7 @@ INLINE void solve_chain(Solver& s, bool transposed, Meanwhile meanwhile) {
     const int helpers = warps() - 1;
     add_panels<NEAR>(s, transposed);
     barrier();
-    if (warp() == 0) carry_state(s, transposed);
+    if (warp() == 0 && s.adversary.used > 0) BY_WIDTH(padded(s.adversary.used), carry_state, s, transposed);
     if (warp() > 0 || helpers == 0) meanwhile(helpers ? warp() - 1 : 0, larger(helpers, 1));
     barrier();
     finish_panels<NEAR>(s, transposed);

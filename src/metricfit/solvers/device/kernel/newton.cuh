@@ -182,35 +182,32 @@ DEVICE void evaluate(Solver& s) {
     barrier();
 }
 
-// One item's part of the border's right-hand side, of an equation x < levels.
-INLINE double item_target(const Solver& s, const Border& at, int x, int i) {
-    const int n = s.n;
-    if (x < at.f) {
-        const int y = x * n + i;
-        const double scaled = s.rhs_predictor[y] * s.predictor_inverse[y];
-        return s.predictor_out[y] * (scaled - s.along[y]) -
-               s.goal_predictor.outside[y] * reciprocal(s.predictor.outside[y]);
+// What this block's items add to the right-hand sides of both equations of a column, of its price (first) and of its mass;
+// one warp's work. The adversary's columns come first.
+INLINE Pair shares_of_targets(const Solver& s, const Border& at, int column) {
+    const int count = s.mine.end - s.mine.begin, a = column - at.q;
+    const int begin = (a < 0 ? column : a) * s.n + s.mine.begin;
+    const Columns& columns = a < 0 ? s.adversary : s.predictor;
+    const double *goal = (a < 0 ? s.goal : s.goal_predictor).outside + begin, *outside = columns.outside + begin;
+    const double *out = (a < 0 ? s.curvature_out : s.predictor_out) + begin, *own = s.own + begin;
+    const double *along = s.along + begin, *rhs = s.rhs_predictor + begin, *inverse = s.predictor_inverse + begin;
+    Pair total = {0.0, 0.0};
+#pragma unroll 2
+    for (int i = lane(); i < count; i += LANES) {
+        const double answer = a < 0 ? own[i] : rhs[i] * inverse[i] - along[i];
+        total.first -= answer;
+        total.second += goal[i] * reciprocal(outside[i]) * (a < 0 ? 1.0 : -1.0) + out[i] * answer;
     }
-    if (x < at.masses) return -s.own[(x - at.prices) * n + i];
-    if (x < at.prices_p) {
-        const int y = (x - at.masses) * n + i;
-        return s.goal.outside[y] * reciprocal(s.adversary.outside[y]) + s.curvature_out[y] * s.own[y];
-    }
-    const int y = (x - at.prices_p) * n + i;
-    return s.along[y] - s.rhs_predictor[y] * s.predictor_inverse[y];
-}
-
-// What this block's items add to the right-hand side of one equation of the border; one warp's work.
-INLINE double share_of_target(const Solver& s, const Border& at, int x) {
-    const Range items = s.mine;
-    if (x >= at.levels || (x >= at.masses + at.q && x < at.prices_p)) return 0.0;
-    return sum_along(items.end - items.begin, [&](int i) { return item_target(s, at, x, items.begin + i); });
+    return reduce_warp(total, Add());
 }
 
 // The right-hand side of one equation of the border, but for the chain's share.
 INLINE double border_target(const Solver& s, const Border& at, int x) {
     const int q = at.q, b = x - at.masses;
-    double total = s.shares[0][x] + (team() == 1 ? 0.0 : s.shares[1][x]);
+    double total = 0.0;
+    if (x < at.levels && !(b >= q && x < at.prices_p)) {
+        for (int block = 0; block < team(); ++block) total += s.shares[block][x];
+    }
     if (x < at.f) total -= s.goal_predictor.mass[x] / s.predictor.mass[x];
     if (b >= 0 && x < at.prices_p) {
         const int slot = b < q ? b : CAPACITY + b - q;
@@ -326,9 +323,11 @@ INLINE void reduce_targets(Solver& s, const Border& at) {
     }
     barrier();
     solve_chain(s, false, [&](int index, int workers) {
-        for (int x = index; x < at.m; x += workers) {
-            const double share = share_of_target(s, at, x);
-            if (lane() == 0) tell(s, &s.shares[rank()][x], share);
+        for (int x = index; x < q + at.f; x += workers) {
+            const Pair found = shares_of_targets(s, at, x);
+            if (lane() > 0) continue;
+            tell(s, &s.shares[rank()][x < q ? at.prices + x : at.prices_p + x - q], found.first);
+            tell(s, &s.shares[rank()][x < q ? at.masses + x : x - q], found.second);
         }
     });
     EACH(j, n + 1) step_chain[j] *= precision[j];
@@ -343,13 +342,24 @@ DEVICE void direction(Solver& s) {
     const double* precision = quick + s.precision;
     double* step_chain = quick + s.step_chain;
     reduce_targets(s, at);
-    // Each warp has some of the sets, so that innovations are read in order.
+    // Each warp has some of the sets, so that innovations are read in order, and MANY at a time.
+    constexpr int MANY = 12;
     double* mine = s.vectors[warp()];
     LANE_EACH(x, m) {
-        const double* innovation = s.innovation + x;
         double total = 0.0;
-#pragma unroll 8
-        for (int j = warp(); j <= n; j += warps()) total += innovation[static_cast<long long>(j) * m] * step_chain[j];
+#pragma unroll 1
+        for (int first = warp(); first <= n; first += MANY * warps()) {
+            double known[MANY];
+#pragma unroll
+            for (int c = 0; c < MANY; ++c) {
+                known[c] = s.innovation[static_cast<long long>(smaller(first + c * warps(), n)) * m + x];
+            }
+#pragma unroll
+            for (int c = 0; c < MANY; ++c) {
+                const int j = first + c * warps();
+                total += known[c] * (j <= n ? step_chain[smaller(j, n)] : 0.0);
+            }
+        }
         mine[x] = total;
     }
     barrier();
@@ -362,20 +372,20 @@ DEVICE void direction(Solver& s) {
     if (warp() == 0) solve_border(s);
     barrier();
 #pragma unroll 1
-    for (int first = warp(); first <= n; first += AHEAD * warps()) {
-        double total[AHEAD] = {};
+    for (int first = warp(); first <= n; first += MANY * warps()) {
+        double total[MANY] = {};
 #pragma unroll 1
         for (int x = lane(); x < m; x += LANES) {
-            double known[AHEAD];
+            double known[MANY];
 #pragma unroll
-            for (int c = 0; c < AHEAD; ++c) {
+            for (int c = 0; c < MANY; ++c) {
                 known[c] = s.innovation[static_cast<long long>(smaller(first + c * warps(), n)) * m + x];
             }
 #pragma unroll
-            for (int c = 0; c < AHEAD; ++c) total[c] += known[c] * s.step[x];
+            for (int c = 0; c < MANY; ++c) total[c] += known[c] * s.step[x];
         }
 #pragma unroll
-        for (int c = 0; c < AHEAD; ++c) {
+        for (int c = 0; c < MANY; ++c) {
             const int j = first + c * warps();
             total[c] = warp_sum(total[c]);
             if (lane() == 0 && j <= n) step_chain[j] += total[c] * precision[j];

@@ -83,21 +83,36 @@ DEVICE void pool(Solver& s, int size) {
     }
     barrier();
     if (thread() == 0) {
-        int pools = 0;
-        for (int i = 0; i < n; ++i) {
+        // The last pool is kept at hand; those before it are in memory.
+        int pools = 0, last_begin = 0;
+        double last_level = s.cost[0], last_weight = 1.0;
+#pragma unroll 4
+        for (int i = 1; i <= n; ++i) {
             int begin = i;
-            double level = s.cost[i], weight = 1.0;
-            while (pools > 0 && level >= s.pool_level[pools - 1]) {
-                --pools;
-                const double before = s.pool_weight[pools];
-                level = s.pool_level[pools] + (level - s.pool_level[pools]) * weight / (before + weight);
+            double level = i < n ? s.cost[i] : -HUGE_VALUE, weight = 1.0;
+            while (level >= last_level) {
+                const double before = last_weight;
+                level = last_level + (level - last_level) * weight / (before + weight);
                 weight += before;
-                begin = s.first[pools];
+                begin = last_begin;
+                if (pools == 0) {
+                    last_level = HUGE_VALUE;
+                } else {
+                    --pools;
+                    last_level = s.pool_level[pools];
+                    last_weight = s.pool_weight[pools];
+                    last_begin = s.first[pools];
+                }
             }
-            s.first[pools] = begin;
-            s.pool_level[pools] = level;
-            s.pool_weight[pools] = weight;
-            ++pools;
+            if (last_level < HUGE_VALUE) {
+                s.first[pools] = last_begin;
+                s.pool_level[pools] = last_level;
+                s.pool_weight[pools] = last_weight;
+                ++pools;
+            }
+            last_begin = begin;
+            last_level = level;
+            last_weight = weight;
         }
         s.first[pools] = n;
         s.pools = pools;
