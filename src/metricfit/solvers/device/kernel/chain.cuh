@@ -313,7 +313,7 @@ INLINE void add_panels(Solver& s, bool transposed) {
             double part[4] = {0.0, 0.0, 0.0, 0.0};
 #pragma unroll
             for (int k = 0; k < PANEL; ++k) part[k % 4] += column[smaller(k, count - 1) * pitch] * solved[k];
-            s.carried[panel * CAPACITY + b] = b < q ? (part[0] + part[1]) + (part[2] + part[3]) : 0.0;
+            quick[s.carried + panel * CAPACITY + b] = b < q ? (part[0] + part[1]) + (part[2] + part[3]) : 0.0;
         }
         meet();
     }
@@ -341,7 +341,7 @@ DEVICE void carry_state(Solver& s, bool transposed) {
     meet();
 #pragma unroll 1
     for (int step = 0; step < panels; ++step) {
-        double *carried = s.carried + (transposed ? panels - 1 - step : step) * CAPACITY, found[ROWS];
+        double *carried = quick + s.carried + (transposed ? panels - 1 - step : step) * CAPACITY, found[ROWS];
 #pragma unroll
         for (int c = 0; c < ROWS; ++c) found[c] = carried[lane() + c * LANES] + along_row<WIDTH>(next[c], state);
         if (step + 1 < panels) read(step + 1);
@@ -363,7 +363,7 @@ INLINE void finish_panels(Solver& s, bool transposed) {
     double* x = quick + s.step_chain;
     WARP_EACH(panel, (sets + PANEL - 1) / PANEL) {
         double answer[PANEL_ROWS];
-        answer_panel<NEAR>(s, panel, transposed, s.carried + panel * CAPACITY, answer);
+        answer_panel<NEAR>(s, panel, transposed, quick + s.carried + panel * CAPACITY, answer);
 #pragma unroll
         for (int c = 0; c < PANEL_ROWS; ++c) {
             const int place = lane() + c * LANES, j = panel * PANEL + place;

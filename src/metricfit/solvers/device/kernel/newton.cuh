@@ -260,11 +260,11 @@ DEVICE void answer_alone(Solver& s) {
         value -= s.goal.outside[x] * reciprocal(adversary.outside[x]);
         value -= s.residual_item[x];
         s.rhs_item[x] = value;
-        if (f == 0) tell(s, s.own + x, value / s.curvature[x]);
+        if (f == 0) tell_far(s, s.own + x, value / s.curvature[x]);
     });
     barrier();
     if (f > 0) {
-        times_inverse(s, s.rhs_item, [&](int x, double value) { s.own[x] = s.own[x + s.away] = value; });
+        times_inverse(s, s.rhs_item, [&](int x, double value) { tell_far(s, s.own + x, value); });
         times_cross<false>(s, s.mine, s.own, [&](int a, int i, double value) {
             s.along[a * n + i] = value * s.predictor_inverse[a * n + i];
         });

@@ -48,6 +48,28 @@ DEVICE double smallest_sum(int scratch, int n, int size) {
     }
 }
 
+// For every item the sum of its marginals in all columns, each times its factor; one warp's work, and it leaves the warp
+// met. Many marginals are read at a time.
+INLINE void weigh_items(const Columns& columns, const double* factor, int n, double* result) {
+    constexpr int MANY = 4;
+    const int used = columns.used;
+#pragma unroll 1
+    for (int first = lane(); first < n; first += MANY * LANES) {
+        double part[MANY] = {};
+#pragma unroll 8
+        for (int a = 0; a < used; ++a) {
+            const double* inside = columns.inside + a * n;
+#pragma unroll
+            for (int r = 0; r < MANY; ++r) part[r] += factor[a] * inside[smaller(first + r * LANES, n - 1)];
+        }
+#pragma unroll
+        for (int r = 0; r < MANY; ++r) {
+            if (first + r * LANES < n) result[first + r * LANES] = part[r];
+        }
+    }
+    meet();
+}
+
 // Payoff if the adversary answers the predictor with its best set of size l.
 DEVICE double best_of_adversary(Solver& s, int l, int scratch) {
     double* cost = quick + scratch;
@@ -61,13 +83,9 @@ DEVICE double best_of_adversary(Solver& s, int l, int scratch) {
     double* factor = s.vectors[warp()];
     LANE_EACH(a, f) factor[a] = alpha[predictor.size[a]];
     meet();
-    const double* inside = predictor.inside;
-    run_along(n, true, [=](int i) { return mass[i + 1] * alpha[i + 1]; }, [=](int i, double sum) {
-        double value = sum - score[i];
-#pragma unroll 4
-        for (int a = 0; a < f; ++a) value += factor[a] * inside[a * n + i];
-        cost[i] = value;
-    });
+    weigh_items(predictor, factor, n, cost);
+    run_along(n, true, [=](int i) { return mass[i + 1] * alpha[i + 1]; },
+              [=](int i, double sum) { cost[i] += sum - score[i]; });
     meet();
     if (l == n) return total - sum_along(n, [=](int i) { return score[i]; });
     return total + smallest_sum(scratch, n, l);
@@ -79,31 +97,13 @@ DEVICE double best_of_predictor(Solver& s, const Columns& adversary, int k, int 
     const int n = s.n, sets = n + 1, q = adversary.used;
     const double *alpha = s.alpha + k * sets, *beta = s.beta + k * sets;
     double* factor = s.vectors[warp()];
-    LANE_EACH(b, q) factor[b] = alpha[adversary.size[b]];
+    LANE_EACH(b, q) factor[b] = -alpha[adversary.size[b]];
     double total = beta[0] * adversary.mass[CAPACITY] + beta[n] * adversary.mass[CAPACITY + 1];
     total += sum_along(q, [&](int b) { return beta[adversary.size[b]] * adversary.mass[b]; });
     meet();
-    double all = 0.0;
-    for (int first = lane(); first < n; first += 4 * LANES) {
-        double part[4] = {0.0, 0.0, 0.0, 0.0};
-#pragma unroll 4
-        for (int b = 0; b < q; ++b) {
-#pragma unroll
-            for (int r = 0; r < 4; ++r) {
-                const int i = first + r * LANES;
-                if (i < n) part[r] -= factor[b] * adversary.inside[b * n + i];
-            }
-        }
-#pragma unroll
-        for (int r = 0; r < 4; ++r) {
-            const int i = first + r * LANES;
-            if (i < n) loss[i] = part[r];
-            all += part[r];
-        }
-    }
-    meet();
     if (k == 0) return total;
-    if (k == n) return total - warp_sum(all);
+    weigh_items(adversary, factor, n, loss);
+    if (k == n) return total - sum_along(n, [=](int i) { return loss[i]; });
     return total - smallest_sum(scratch, n, k);
 }
 
@@ -140,6 +140,7 @@ INLINE double worth_of_scores(Solver& s, const Columns& adversary) {
     double mine = 0.0;
     EACH(i, n) {
         double chosen = adversary.mass[CAPACITY + 1];
+#pragma unroll 8
         for (int b = 0; b < adversary.used; ++b) chosen += adversary.inside[b * n + i];
         mine += s.score[i] * chosen;
     }

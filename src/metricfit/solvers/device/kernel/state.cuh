@@ -69,6 +69,7 @@ struct Solver {
 
     // Places in near memory, as distances from its beginning.
     int noise, precision, step_chain;  // (n + 1) what the chain adds to variances; their inverses; the chain's step
+    int carried;  // (panels, CAPACITY) what the sets of a panel add to the state; then the state before it
     int room, room_size;  // for the chain, then for the border or for the warps
     int scratch, scratch_size;  // memory of each warp for itself
     int state, observed, panel;  // (q, m), (PANEL, m), (PANEL, PANEL): the filter's state, observations, covariances
@@ -85,7 +86,6 @@ struct Solver {
     double *coupling, *coupling_t;  // (panels, PANEL, PANEL) inverses of the factors of the panels, and transposed
     double* answered;  // (panels, PANEL, adversary) these inverses times alpha
     double *passing, *passing_t;  // (panels, adversary, adversary) what a panel makes of the state, and transposed
-    double* carried;  // (panels, CAPACITY) what the sets of a panel add to the state; then the state before it
     double* ones;  // (n + 1)
     double *curvature, *curvature_out, *predictor_out, *predictor_inverse;  // (columns, n) diagonals D and E
     double *curvature_out_t, *predictor_out_t;  // (n, columns)
@@ -152,6 +152,7 @@ DEVICE void take_memory(Arena& near, Arena& far, Solver& s, int n) {
     s.precision = near.place(sets);
     s.step_chain = near.place(sets);
     s.other_step_chain = near.place(sets);
+    s.carried = near.place((n / PANEL + 1) * CAPACITY);
     take_columns(far, s.adversary, n);
     take_columns(far, s.predictor, n);
     take_strategy(far, s.best_adversary, n);
@@ -177,7 +178,6 @@ DEVICE void take_memory(Arena& near, Arena& far, Solver& s, int n) {
     s.value_k = along.take(sets);
     s.value_l = along.take(sets);
     s.value_pooled = along.take(sets);
-    s.carried = along.take((n / PANEL + 1) * CAPACITY);
     s.kept_k = along.take(sets);
     s.kept_l = along.take(sets);
 
@@ -232,10 +232,14 @@ INLINE double* of_partner(const Solver& s, double* place) {
     return s.away == 0 ? place : is_near(place) ? across(place) : place + s.away;
 }
 
-// Write a number for both blocks.
+// Write a number for both blocks; it may lie near, or is known to be far.
 INLINE void tell(const Solver& s, double* place, double value) {
     *place = value;
     if (s.away != 0) *of_partner(s, place) = value;
+}
+INLINE void tell_far(const Solver& s, double* place, double value) {
+    *place = value;
+    if (s.away != 0) place[s.away] = value;
 }
 
 // Of an array (columns, n), how many numbers are this block's share, and the column and place of one of them. A division

@@ -21,13 +21,27 @@ INLINE Standing standing_of(const Solver& s, const Columns& columns, const Targe
 INLINE void aim_columns(const Solver& s, const Columns& columns, Targets& goal, const double* masses, double target,
                         bool correct) {
     const double share = ITEM_SHARE * target;
-    each_ahead(own_count(s, columns.used), [&](int y) { return standing_of(s, columns, goal, masses, y); },
-               [&](int y, const Standing& now) {
-                   const int x = own_place(s, y).at;
-                   goal.inside[x] = aim(now.goal_inside, now.inside, now.dual_inside, now.step, share, correct);
-                   goal.outside[x] = aim(now.goal_outside, now.outside, now.dual_outside, now.mass_step - now.step,
-                                         share, correct);
-               });
+    if (correct) {
+        each_ahead(own_count(s, columns.used), [&](int y) { return standing_of(s, columns, goal, masses, y); },
+                   [&](int y, const Standing& now) {
+                       const int x = own_place(s, y).at;
+                       const double out_step = now.mass_step - now.step;
+                       goal.inside[x] = aim(now.goal_inside, now.inside, now.dual_inside, now.step, share, true);
+                       goal.outside[x] = aim(now.goal_outside, now.outside, now.dual_outside, out_step, share, true);
+                   });
+    } else {
+        each_ahead(own_count(s, columns.used),
+                   [&](int y) {
+                       const int x = own_place(s, y).at;
+                       return Pair{far_read(columns.inside + x) * far_read(columns.dual_inside + x),
+                                   far_read(columns.outside + x) * far_read(columns.dual_outside + x)};
+                   },
+                   [&](int y, const Pair& products) {
+                       const int x = own_place(s, y).at;
+                       goal.inside[x] = -products.first;
+                       goal.outside[x] = -products.second;
+                   });
+    }
     EACH(a, columns.used) {
         goal.mass[a] = aim(goal.mass[a], columns.mass[a], columns.dual_mass[a], masses[a], target, correct);
     }
@@ -78,10 +92,10 @@ INLINE double move_columns(const Solver& s, Columns& columns, const Targets& goa
                    total += move_pair(now.outside, now.dual_outside, out_step, now.goal_outside, own, dual, commit);
                    if (!commit) return;
                    const int x = own_place(s, y).at;
-                   columns.inside[x] = columns.inside[x + s.away] = now.inside;
-                   columns.dual_inside[x] = columns.dual_inside[x + s.away] = now.dual_inside;
-                   columns.outside[x] = columns.outside[x + s.away] = now.outside;
-                   columns.dual_outside[x] = columns.dual_outside[x + s.away] = now.dual_outside;
+                   tell_far(s, columns.inside + x, now.inside);
+                   tell_far(s, columns.dual_inside + x, now.dual_inside);
+                   tell_far(s, columns.outside + x, now.outside);
+                   tell_far(s, columns.dual_outside + x, now.dual_outside);
                });
     EACH(a, columns.used) {
         const double product =

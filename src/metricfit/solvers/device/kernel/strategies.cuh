@@ -76,6 +76,7 @@ DEVICE void pool(Solver& s, int size) {
     copy_strategy(s.adversary, s.pooled, n);
     EACH(i, n) {
         double gain = 0.0;
+#pragma unroll 8
         for (int b = 0; b < q; ++b) {
             gain += s.alpha[size * (n + 1) + s.adversary.size[b]] * s.adversary.inside[b * n + i];
         }
