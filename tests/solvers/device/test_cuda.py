@@ -20,7 +20,12 @@ DRIVER = r"""
 #include <cstring>
 static void (*play)(void*, int, int, int);
 struct Attribute { unsigned id, padding, value[16]; };
-struct Launch { unsigned blocks[3], threads[3], shared; void* stream; Attribute* attributes; unsigned count; };
+struct Launch {
+    unsigned blocks[3], threads[3], shared;
+    void* stream;
+    Attribute* attributes;
+    unsigned count;
+};
 extern "C" {
 void set_player(void* function) { play = (void (*)(void*, int, int, int))function; }
 int cuModuleLoadData(void** module, const void* image) {

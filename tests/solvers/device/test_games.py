@@ -93,6 +93,15 @@ def test_several_threads_of_a_block_find_what_one_finds() -> None:
     assert torch.allclose(one.adversary, several.adversary, atol=1e-6)
 
 
+@pytest.mark.parametrize("n", [1, 20, 40, 100])
+def test_two_blocks_find_together_what_one_finds(n: int) -> None:
+    scores = NOISE[:n] * 8.0 / n
+    alone, together = (play(mf.kappa, scores, team=team) for team in (1, 2))
+    assert torch.equal(alone.report, together.report)
+    assert torch.allclose(alone.bounds, together.bounds, atol=1e-8)
+    assert torch.allclose(alone.adversary, together.adversary, atol=1e-5)
+
+
 def test_probabilities_are_those_of_mixtures() -> None:
     played = play(mf.f1, NOISE[:50] / 6.0)
     for probability in (played.adversary, played.predictor):

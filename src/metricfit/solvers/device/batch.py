@@ -28,8 +28,11 @@ SOLVED, MISSED, NOT_FINITE = range(3)
 BLOCKS_PER_PROCESSOR = 2
 """At most so many games are played at a time on each multiprocessor; each has a work space."""
 
+TEAM_ITEMS = 64
+"""Smallest game that two blocks play together; they waited longer than they worked in smaller ones on an H200."""
+
 # Threads of a block and kilobytes of its shared memory, up to a number of items, as benchmarks/gpu.py found.
-SHAPES = ((64, 384, 110), (MOST_ITEMS, 384, 220))
+SHAPES = ((64, 384, 113), (MOST_ITEMS, 384, 220))
 
 
 class _Batch(ctypes.Structure):
@@ -154,7 +157,7 @@ def launch_shape(n: int) -> tuple[int, int]:
     Examples
     --------
     >>> launch_shape(32)
-    (384, 14080)
+    (384, 14464)
     """
     threads, kilobytes = next((t, k) for limit, t, k in SHAPES if n <= limit)
     return threads, 128 * kilobytes
@@ -189,8 +192,8 @@ def solve_games(
     threads : int, optional
         Threads of a block: a multiple of 32 on a GPU, 384 at most; up to 12 on the CPU.
     team : int, optional
-        Blocks that play a game together, 1 or 2; two need a GPU since sm_90. By default there are two where
-        that leaves a multiprocessor to each.
+        Blocks that play a game together, 1 or 2; two need a GPU since sm_90. By default there are two in
+        games of `TEAM_ITEMS` or more, where that leaves a multiprocessor to each.
 
     Examples
     --------
@@ -206,7 +209,7 @@ def solve_games(
         raise ValueError(f"the games have more items than the {scores.numel()} scores")
     placed = _placed(device, layout)
     usual, quick = launch_shape(largest)
-    team = team or _team(device, count)
+    team = team or _team(device, count, largest)
     blocks = team * min(count, max(BLOCKS_PER_PROCESSOR * _processors(device) // team, 1))
     numbers = workspace_numbers(largest)
     workspace = torch.empty(blocks * numbers, dtype=torch.float64, device=device)
@@ -233,10 +236,11 @@ def solve_games(
     return PlayedGames(adversary, predictor, bounds, report, losses, slopes)
 
 
-def _team(device: torch.device, count: int) -> int:
-    """Return how many blocks play each of so many games."""
-    can_meet = device.type == "cuda" and torch.cuda.get_device_capability(device) >= (9, 0)
-    return 2 if can_meet and 2 * count <= _processors(device) else 1
+def _team(device: torch.device, count: int, n: int) -> int:
+    """Return how many blocks play each of so many games of up to `n` items."""
+    if device.type != "cuda" or n < TEAM_ITEMS or 2 * count > _processors(device):
+        return 1
+    return 2 if torch.cuda.get_device_capability(device) >= (9, 0) else 1
 
 
 @lru_cache(maxsize=64)

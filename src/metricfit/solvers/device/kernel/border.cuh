@@ -51,8 +51,10 @@ DEVICE void invert_block(Solver& s, int first) {
     for (int c = 0; c < per_lane(BLOCK); ++c) {
 #pragma unroll
         for (int step = 0; step < BLOCK; ++step) {
-            const int r = UPPER ? BLOCK - 1 - step : step, place = first + smaller(r, count - 1);
-            const double *row = matrix + s.pivot_row[place] * pitch + first, scale = s.pivot_inverse[place];
+            const int r = UPPER ? BLOCK - 1 - step : step;
+            inverse[c][r] = scaled[c][r] = 0.0;
+            if (r >= count) continue;
+            const double* row = matrix + s.pivot_row[first + r] * pitch + first;
             double part[2] = {lane() + c * LANES == r ? 1.0 : 0.0, 0.0};
 #pragma unroll
             for (int before = 0; before < step; ++before) {
@@ -60,8 +62,8 @@ DEVICE void invert_block(Solver& s, int first) {
                 part[before % 2] -= row[smaller(k, count - 1)] * scaled[c][k];
             }
             // A row of U is to be divided by its pivot, and columns of L were not.
-            inverse[c][r] = r < count ? part[0] + part[1] : 0.0;
-            scaled[c][r] = inverse[c][r] * scale;
+            inverse[c][r] = part[0] + part[1];
+            scaled[c][r] = inverse[c][r] * s.pivot_inverse[first + r];
         }
     }
     meet();
