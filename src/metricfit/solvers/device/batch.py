@@ -29,7 +29,7 @@ BLOCKS_PER_PROCESSOR = 2
 """At most so many games are played at a time on each multiprocessor; each has a work space."""
 
 TEAM_ITEMS = 64
-"""Smallest game that two blocks play together; they waited longer than they worked in smaller ones on an H200."""
+"""Smallest game that two blocks play together; in smaller ones that was slower on an H200."""
 
 # Threads of a block and kilobytes of its shared memory, up to a number of items, as benchmarks/gpu.py found.
 SHAPES = ((64, 384, 113), (MOST_ITEMS, 384, 220))
