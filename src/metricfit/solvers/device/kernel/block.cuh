@@ -1,6 +1,6 @@
 // The threads of a block, and how they meet.
 //
-// One block solves one game. The code is CUDA C++, but uses only the index of a thread, barriers, memory that the
+// One block solves one game, or two do. The code is CUDA C++, but uses only the index of a thread, barriers, memory that the
 // block shares and numbers handed from lane to lane, so that a C++ compiler turns the same source into a program
 // for the CPU (host.hpp). That is how it is tested where there is no GPU.
 //
@@ -13,8 +13,8 @@
 // other's memory too (of_partner).
 //
 // Rule: whoever writes what another thread reads ends the phase with barrier(), or with meet() if only its own
-// warp reads it; with team_barrier() if the other block does. Decisions that all threads must take alike are made from values that all of them read after a
-// barrier.
+// warp reads it; with team_barrier() if the other block does. Decisions that all threads must take alike are made
+// from values that all of them read after a barrier.
 
 #ifdef __CUDACC__
 #define DEVICE static __device__ __noinline__
