@@ -56,7 +56,7 @@ def central_column(value: Floats, count: Floats, size: float, mass: float, mu: f
             share[i] = x
             filled += count[i] * x
             slope += count[i] / (1.0 / (x * x) + 1.0 / ((1.0 - x) * (1.0 - x)))
-        if abs(filled - size) <= 1e-10 * size:
+        if abs(filled - size) <= 1e-6 * size:
             break
         if filled > size:
             high = price

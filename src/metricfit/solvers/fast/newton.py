@@ -2,7 +2,7 @@
 
 from .border import lu_solve
 from .items import answer_items
-from .parts import hot_part, part
+from .parts import hot_part
 from .state import (
     ALPHA,
     BETA,
@@ -32,7 +32,7 @@ from .state import (
 )
 
 
-@part
+@hot_part
 def evaluate(problem: Problem, it: Iterate, w: Workspace) -> None:
     """Item values of both players and the residuals of every linear equation."""
     adversary, predictor = it.adversary, it.predictor

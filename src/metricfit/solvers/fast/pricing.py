@@ -5,7 +5,7 @@ They bound the value of the restricted game from both sides and say which sizes 
 
 import numpy as np
 
-from .parts import part
+from .parts import hot_part
 from .state import (
     ALPHA,
     BETA,
@@ -67,7 +67,7 @@ def smallest_sum(value: Floats, count: Floats, order: Ints, size: float) -> floa
     return total
 
 
-@part
+@hot_part
 def price_adversary(problem: Problem, it: Iterate, w: Workspace, stride: int, value: Vector) -> None:
     """``value[l]``: payoff if the adversary answers the predictor with its best set of size l.
 
@@ -106,7 +106,7 @@ def price_adversary(problem: Problem, it: Iterate, w: Workspace, stride: int, va
         value[l] = total
 
 
-@part
+@hot_part
 def price_predictor(
     problem: Problem,
     adversary: Columns,
