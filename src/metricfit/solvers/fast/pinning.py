@@ -6,7 +6,7 @@ which functions are handed the address and read what they use. Numbers and point
 """
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from inspect import get_annotations
 from typing import Annotated, Any, Generic, Protocol, TypeVar, cast, get_args, get_origin
@@ -17,12 +17,15 @@ from llvmlite import ir
 from numba.core import cgutils
 from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic, models, register_model
+from numba.np.numpy_support import as_dtype
+from numpy.typing import NDArray
 
 __all__ = ["Held", "kind", "kinds_of", "pinned", "reader"]
 
 Value = TypeVar("Value", bound=tuple[Any, ...])
 
 SCALARS = {float: nb.float64, int: nb.int64, bool: nb.boolean, None: nb.void}
+DTYPES = {inside: as_dtype(inside) for inside in (nb.float64, nb.int64, nb.boolean)}
 
 
 @cache
@@ -144,21 +147,28 @@ class Held(Generic[Value]):
     """
 
     def __init__(self, value: Value) -> None:
-        fields, own = value[:-1], kind(type(value))
-        assert tuple(map(nb.typeof, fields)) == tuple(own.types[:-1]), "compiled code would misread this"
+        words: list[int] = []
+        _write(words, kind(type(value)), value)
         self.value = value
-        self._words = np.array([*_words(fields), 0], np.int64)
-        self._words[-1] = self.address = self._words.ctypes.data
+        self._words = np.array(words)
+        self._words[-1] = self.address = _address(self._words)
 
 
-def _words(fields: tuple[Any, ...]) -> Iterator[int]:
-    for field in fields:
+def _address(array: NDArray[Any]) -> int:
+    return cast(int, array.__array_interface__["data"][0])
+
+
+def _write(words: list[int], kind: Any, value: tuple[Any, ...]) -> None:
+    """Append the words that a tuple of this type consists of."""
+    for inside, field in zip(kind, value, strict=True):
         if isinstance(field, np.ndarray):
+            expected = inside.ndim, DTYPES[inside.dtype], True
+            assert (field.ndim, field.dtype, field.flags.c_contiguous) == expected, "it would be misread"
             # Numba counts references to memory of its own only, which this is not.
-            yield from (0, 0, field.size, field.itemsize, field.ctypes.data, *field.shape, *field.strides)
+            words += 0, 0, field.size, field.itemsize, _address(field), *field.shape, *field.strides
         elif isinstance(field, tuple):
-            yield from _words(field)
+            _write(words, inside, field)
         elif isinstance(field, float):
-            yield from struct.unpack("q", struct.pack("d", field))
+            words += struct.unpack("q", struct.pack("d", field))
         else:
-            yield field
+            words.append(field)
