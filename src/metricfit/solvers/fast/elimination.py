@@ -22,7 +22,7 @@ Border order: predictor masses (f), adversary prices (q), adversary masses (q + 
 
 from .border import lu_factorise, subtract_rows
 from .items import invert_items, weigh
-from .parts import hot_part, part
+from .parts import hot_part
 from .state import (
     BETA,
     GAIN,
@@ -42,7 +42,7 @@ from .state import (
 )
 
 
-@part
+@hot_part
 def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
     """Compute the border of the Newton system without the items' marginals; upper triangle."""
     adversary, predictor = it.adversary, it.predictor
@@ -258,7 +258,7 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
             w.border[x2, x] = w.border[x, x2]
 
 
-@part
+@hot_part
 def factorise(problem: Problem, it: Iterate, w: Workspace, regularisation: float) -> None:
     """Eliminate the items, then the chain, and factorise what remains."""
     q, f = it.adversary.used[0], it.predictor.used[0]
