@@ -51,7 +51,7 @@ def _new(groups: int, constraints: int) -> Workspace:
         inverse=_empty(columns, columns, groups),
         inverse_p=_empty(columns, columns, groups),
         mixed=_empty(columns, columns, groups),
-        by_predictor=np.empty(1, np.bool_),
+        by_predictor=np.zeros(1, np.bool_),
         pivots=_empty(2, columns, groups),
         scratch=_empty(columns, groups),
         factor=_empty(max(border, groups + 1)),
