@@ -5,9 +5,8 @@ caller. A *part* is compiled once, on its own; who calls it finds its address in
 a third of the time to compile the solver, and lets several processes share the work.
 
 A part is written, and called by compiled code, like any other function. Its annotations must tell the
-types of its parameters, the workspace ``w`` among them.
-Named tuples are handed over by their addresses, so they must be pinned, see
-:mod:`.pinning`.
+types of its parameters, the workspace ``w`` among them. Named tuples are handed over by their addresses, so
+they must be pinned, see :mod:`.pinning`.
 """
 
 from collections.abc import Callable
