@@ -1,5 +1,7 @@
 r"""One predictor-corrector step of Mehrotra: targets, step lengths, and the move itself.
 
+With many columns in play, where factors are dear and solves are cheap, a corrector of Gondzio's follows.
+
 Every variable :math:`x > 0` has a dual :math:`z > 0`, and the step is to bring :math:`x z` to a target. With
 the right-hand side kept as :math:`c = (\text{target} - x z - \Delta x \Delta z) / x`, the dual moves by
 :math:`\Delta z = c - z \Delta x / x`. Without target and correction :math:`c = -z`, so that both relative
@@ -33,6 +35,20 @@ from .state import (
     lean,
 )
 
+MOST_CORRECTED = 10.0
+"""Largest correction of a product, in units of the product itself.
+
+Where the affine step would overshoot many times, its second-order term says nothing about the step that will
+be taken, and would hold up all the others.
+"""
+
+
+MANY_COLUMNS = 12
+"""From this many on a third solve with the same factors is worth its time."""
+
+FAR = 10.0
+"""A product this many times larger or smaller than its target is to come nearer."""
+
 
 @lean
 def aim(x: Floats, z: Floats, dx: Floats, comp: Floats, target: float, correct: bool) -> None:
@@ -40,9 +56,25 @@ def aim(x: Floats, z: Floats, dx: Floats, comp: Floats, target: float, correct: 
     for j in range(x.shape[0]):
         if correct:
             t = dx[j] / x[j]
-            comp[j] = target / x[j] + z[j] * ((1.0 + t) * t - 1.0)
+            comp[j] = target / x[j] + z[j] * (min((1.0 + t) * t, MOST_CORRECTED) - 1.0)
         else:
             comp[j] = -z[j]
+
+
+@lean
+def nearer(product: float, target: float) -> float:
+    """Return by how much a product that is far off its target is to change."""
+    if product < target / FAR:
+        return target / FAR - product
+    return max(min(FAR * target - product, 0.0), -FAR * target)
+
+
+@lean
+def centre(x: Floats, z: Floats, dx: Floats, comp: Floats, target: float, own: float, dual: float) -> None:
+    """Correct right-hand sides of single pairs by what a step of these lengths would leave far off."""
+    for j in range(x.shape[0]):
+        after = (x[j] + own * dx[j]) * (z[j] + dual * (comp[j] - z[j] * dx[j] / x[j]))
+        comp[j] += nearer(after, target) / x[j]
 
 
 @lean
@@ -81,11 +113,33 @@ def aim_columns(columns: Columns, side: Floats, step_mass: Floats, target: float
             if correct:
                 px, py = side[PER_INSIDE, a, i], side[PER_OUTSIDE, a, i]
                 t, u = side[STEP, a, i] * px, (dm - side[STEP, a, i]) * py
-                side[COMP_INSIDE, a, i] = target * px + z * ((1.0 + t) * t - 1.0)
-                side[COMP_OUTSIDE, a, i] = target * py + v * ((1.0 + u) * u - 1.0)
+                side[COMP_INSIDE, a, i] = target * px + z * (min((1.0 + t) * t, MOST_CORRECTED) - 1.0)
+                side[COMP_OUTSIDE, a, i] = target * py + v * (min((1.0 + u) * u, MOST_CORRECTED) - 1.0)
             else:
                 side[COMP_INSIDE, a, i] = -z
                 side[COMP_OUTSIDE, a, i] = -v
+
+
+@lean
+def centre_columns(
+    columns: Columns, side: Floats, step_mass: Floats, target: float, own: float, dual: float
+) -> None:
+    """Correct right-hand sides of one player's marginals likewise."""
+    target *= ITEM_SHARE
+    for a in range(columns.used[0]):
+        dm = step_mass[a]
+        for i in range(side.shape[2]):
+            dx = side[STEP, a, i]
+            px, py = side[PER_INSIDE, a, i], side[PER_OUTSIDE, a, i]
+            z, v = columns.marginal[DUAL_INSIDE, a, i], columns.marginal[DUAL_OUTSIDE, a, i]
+            x, y = (
+                columns.marginal[INSIDE, a, i] + own * dx,
+                columns.marginal[OUTSIDE, a, i] + own * (dm - dx),
+            )
+            z += dual * (side[COMP_INSIDE, a, i] - z * dx * px)
+            v += dual * (side[COMP_OUTSIDE, a, i] - v * (dm - dx) * py)
+            side[COMP_INSIDE, a, i] += nearer(x * z, target) * px
+            side[COMP_OUTSIDE, a, i] += nearer(y * v, target) * py
 
 
 @lean
@@ -146,7 +200,7 @@ def move_columns(columns: Columns, side: Floats, step_mass: Floats, own: float, 
 
 @hot_part
 def newton_step(problem: Problem, it: Iterate, w: Workspace, mu: float, pairs: float) -> bool:
-    """Mehrotra's predictor-corrector step from fresh residuals and factors; False if it broke down."""
+    """Take a predictor-corrector step from fresh residuals and factors; False if it broke down."""
     adversary, predictor = it.adversary, it.predictor
     q, f = adversary.used[0], predictor.used[0]
     masses, levels = f + q, 2 * f + 2 * q + 2
@@ -158,16 +212,27 @@ def newton_step(problem: Problem, it: Iterate, w: Workspace, mu: float, pairs: f
     mass_p, dual_mass_p, comp_mass_p = predictor.mass[:f], predictor.dual_mass[:f], w.comp_mass_p[:f]
     end, dual_end = adversary.mass[MAX_COLUMNS:], adversary.dual_mass[MAX_COLUMNS:]
     comp_end = w.comp_mass[MAX_COLUMNS:]
-    target = 0.0
-    for phase in range(2):
-        correct = phase == 1
-        aim_columns(adversary, w.adversary, step_mass, target, correct)
-        aim_columns(predictor, w.predictor, step_mass_p, target, correct)
-        aim(mass, dual_mass, step_mass, comp_mass, target, correct)
-        aim(mass_p, dual_mass_p, step_mass_p, comp_mass_p, target, correct)
-        aim(end, dual_end, step_end, comp_end, target, correct)
-        aim(it.chain_mass, it.chain_slack, step_chain, comp_chain, target, correct)
-        aim(it.multiplier, it.multiplier_slack, step_multiplier, w.comp_multiplier, target, correct)
+    target, own, dual, reached = 0.0, 0.0, 0.0, 0.0
+    phase, last = 0, 1 if q + f < MANY_COLUMNS else 2
+    while True:
+        correct = phase > 0
+        if phase < 2:
+            aim_columns(adversary, w.adversary, step_mass, target, correct)
+            aim_columns(predictor, w.predictor, step_mass_p, target, correct)
+            aim(mass, dual_mass, step_mass, comp_mass, target, correct)
+            aim(mass_p, dual_mass_p, step_mass_p, comp_mass_p, target, correct)
+            aim(end, dual_end, step_end, comp_end, target, correct)
+            aim(it.chain_mass, it.chain_slack, step_chain, comp_chain, target, correct)
+            aim(it.multiplier, it.multiplier_slack, step_multiplier, w.comp_multiplier, target, correct)
+        else:
+            own, dual = min(1.0, 1.5 * own + 0.1), min(1.0, 1.5 * dual + 0.1)
+            centre_columns(adversary, w.adversary, step_mass, target, own, dual)
+            centre_columns(predictor, w.predictor, step_mass_p, target, dual, own)
+            centre(mass, dual_mass, step_mass, comp_mass, target, own, dual)
+            centre(mass_p, dual_mass_p, step_mass_p, comp_mass_p, target, dual, own)
+            centre(end, dual_end, step_end, comp_end, target, own, dual)
+            centre(it.chain_mass, it.chain_slack, step_chain, comp_chain, target, dual, own)
+            centre(it.multiplier, it.multiplier_slack, step_multiplier, w.comp_multiplier, target, own, dual)
         direction(problem, it, w)
 
         # The adversary's variables and the predictor's slacks share one step length, and vice versa.
@@ -188,10 +253,17 @@ def newton_step(problem: Problem, it: Iterate, w: Workspace, mu: float, pairs: f
         total = 0.0
         for x in range(levels + 2):
             total += step[x]
-        if not (own < 1e12 and dual < 1e12 and abs(total) < np.inf):
+        broken = not (own < 1e12 and dual < 1e12 and abs(total) < np.inf)
+        if broken and phase < 2:
             return False
-        fraction = 0.95 if correct else 1.0
+        fraction = 0.97 if correct else 1.0
         own, dual = min(1.0, fraction / own), min(1.0, fraction / dual)
+        if phase == 2 and (broken or own + dual < reached):
+            phase, last, target = 0, 1, 0.0  # all over again without it
+            continue
+        if phase == 1 and last == 2 and 0.1 < min(own, dual) < 0.9:
+            phase, reached = 2, own + dual
+            continue
 
         after = move(mass, dual_mass, step_mass, comp_mass, own, dual, correct)
         after += move(mass_p, dual_mass_p, step_mass_p, comp_mass_p, dual, own, correct)
@@ -204,7 +276,8 @@ def newton_step(problem: Problem, it: Iterate, w: Workspace, mu: float, pairs: f
             after += affine_gap(adversary, w.adversary, step_mass, weight, own, dual)
             after += affine_gap(predictor, w.predictor, step_mass_p, weight, dual, own)
             ratio = after / (mu * pairs)
-            target = mu * min(1.0, max(1e-8, ratio**3))
+            target = mu * min(1.0, max(1e-8, 0.5 * ratio**2))
+            phase = 1
             continue
         move_columns(adversary, w.adversary, step_mass, own, dual)
         move_columns(predictor, w.predictor, step_mass_p, dual, own)
@@ -215,4 +288,4 @@ def newton_step(problem: Problem, it: Iterate, w: Workspace, mu: float, pairs: f
             predictor.price[a] += own * step[prices_p + a]
         it.level[0] += dual * step[levels]
         it.level[1] += own * step[levels + 1]
-    return True
+        return True
