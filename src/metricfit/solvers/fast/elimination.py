@@ -246,9 +246,12 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
                 variance -= w.chain_alpha[j, b] * e[prices + b]
         precision = 1.0 / (max(variance, 0.0) + it.chain_slack[j] / it.chain_mass[j])
         w.along[PRECISION, j] = precision
+        # A variance lost to rounding says that what this set observes was known before.
+        known = variance <= 0.0
         for b in range(q):
-            w.kalman_gain[j, b] = -e[prices + b] * precision
-        add_multiples(state, w.kalman_gain[j], e, q, m)
+            w.kalman_gain[j, b] = 0.0 if known else -e[prices + b] * precision
+        if not known:
+            add_multiples(state, w.kalman_gain[j], e, q, m)
     factor = w.factor
     for x in range(m):
         for j in range(groups + 1):
