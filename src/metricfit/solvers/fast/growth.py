@@ -1,8 +1,7 @@
-"""Bringing new sizes into play without leaving the interior.
+"""Bringing new sizes into play without leaving the interior, and taking useless ones out.
 
-A new column gets a little mass, spread over the items as on the central path; then every linear
-equation is restored by enlarging slacks only, so the iterate stays strictly positive and, up to
-rounding, feasible.
+A new column gets a little mass, spread over the items as on the central path, or much of its neighbours'.
+What it upsets is put right by :mod:`.restoring`.
 """
 
 import numpy as np
@@ -18,8 +17,6 @@ from .state import (
     MAX_COLUMNS,
     OUTSIDE,
     POSITIVE,
-    RESIDUAL,
-    RESIDUAL_CHAIN,
     SCORE,
     WEIGHT,
     Columns,
@@ -32,11 +29,21 @@ from .state import (
 
 
 @lean
-def central_column(value: Floats, count: Floats, size: float, mass: float, mu: float, share: Floats) -> float:
+def central_column(
+    value: Floats,
+    count: Floats,
+    size: float,
+    mass: float,
+    mu: float,
+    share: Floats,
+    guess: float,
+    precision: float,
+) -> float:
     """Spread ``size`` items so that share and 1 - share are on the central path of their values.
 
     Solves ``mu / share - mu / (1 - share) = mass * (value - price)`` for every item together with
-    ``sum(count * share) = size`` and returns the price.
+    ``sum(count * share) = size``, to a relative precision, and returns the price; its search starts at the
+    guess, if that is between the bounds.
     """
     groups = value.shape[0]
     sharpness = mass / mu
@@ -46,7 +53,7 @@ def central_column(value: Floats, count: Floats, size: float, mass: float, mu: f
         total += count[i]
     low -= (total + 2.0) / sharpness
     high += (total + 2.0) / sharpness
-    price = 0.5 * (low + high)
+    price = guess if low < guess < high else 0.5 * (low + high)
     for _ in range(100):
         filled, slope = 0.0, 0.0
         for i in range(groups):
@@ -56,7 +63,7 @@ def central_column(value: Floats, count: Floats, size: float, mass: float, mu: f
             share[i] = x
             filled += count[i] * x
             slope += count[i] / (1.0 / (x * x) + 1.0 / ((1.0 - x) * (1.0 - x)))
-        if abs(filled - size) <= 1e-6 * size:
+        if abs(filled - size) <= precision * size:
             break
         if filled > size:
             high = price
@@ -82,7 +89,7 @@ def open_column(
     """Put a column of this mass into play; returns the price at which it is centred."""
     a = columns.used[0]
     mu *= ITEM_SHARE
-    price = central_column(value, count, size, mass, mu, share)
+    price = central_column(value, count, size, mass, mu, share, np.inf, 1e-6)
     for i in range(value.shape[0]):
         columns.marginal[INSIDE, a, i] = mass * share[i]
         columns.marginal[OUTSIDE, a, i] = mass * (1.0 - share[i])
@@ -133,68 +140,6 @@ def add_adversary(problem: Problem, it: Iterate, w: Workspace, column: int, mass
     it.adversary.price[it.adversary.used[0] - 1] = -price
 
 
-@part
-def split_adversary(
-    problem: Problem, it: Iterate, w: Workspace, column: int, mu: float, least: float
-) -> bool:
-    """Let the adversary play sets of this size too, in place of sets a little smaller and larger.
-
-    The new column interpolates between its neighbours among the sizes in play, whose masses shrink
-    accordingly: every item keeps its probability, and since the tables are smooth in the size,
-    the payoffs hardly change. False if the neighbours are too rare to give ``least`` mass.
-    """
-    adversary = it.adversary
-    groups = problem.items.shape[1]
-    used = adversary.used[0]
-    size = problem.adversary_sizes[column]
-    below, above = -1, -1
-    for b in range(used):
-        other = problem.adversary_sizes[adversary.size_index[b]]
-        if other < size and (below < 0 or other > problem.adversary_sizes[adversary.size_index[below]]):
-            below = b
-        if other > size and (above < 0 or other < problem.adversary_sizes[adversary.size_index[above]]):
-            above = b
-    if below < 0 or above < 0:
-        return False
-    low = problem.adversary_sizes[adversary.size_index[below]]
-    share = (size - low) / (problem.adversary_sizes[adversary.size_index[above]] - low)
-    mass = 0.5 * min(adversary.mass[below] / (1.0 - share), adversary.mass[above] / share)
-    if mass < least:
-        return False
-    from_below = mass * (1.0 - share) / adversary.mass[below]
-    from_above = mass * share / adversary.mass[above]
-    price = (1.0 - share) * adversary.price[below] + share * adversary.price[above]
-    cost = w.scratch[0]
-    item_costs(problem, it, column, cost)
-    for i in range(groups):
-        inside = (
-            from_below * adversary.marginal[INSIDE, below, i]
-            + from_above * adversary.marginal[INSIDE, above, i]
-        )
-        outside = (
-            from_below * adversary.marginal[OUTSIDE, below, i]
-            + from_above * adversary.marginal[OUTSIDE, above, i]
-        )
-        adversary.marginal[INSIDE, below, i] *= 1.0 - from_below
-        adversary.marginal[OUTSIDE, below, i] *= 1.0 - from_below
-        adversary.marginal[INSIDE, above, i] *= 1.0 - from_above
-        adversary.marginal[OUTSIDE, above, i] *= 1.0 - from_above
-        slack = ITEM_SHARE * min(mu / inside, mu / outside)
-        adversary.marginal[INSIDE, used, i] = inside
-        adversary.marginal[OUTSIDE, used, i] = outside
-        adversary.marginal[DUAL_INSIDE, used, i] = max(cost[i] + price, 0.0) + slack
-        adversary.marginal[DUAL_OUTSIDE, used, i] = max(-cost[i] - price, 0.0) + slack
-    adversary.mass[below] *= 1.0 - from_below
-    adversary.mass[above] *= 1.0 - from_above
-    adversary.mass[used] = mass
-    adversary.dual_mass[used] = 0.0
-    adversary.price[used] = price
-    adversary.size_index[used] = column
-    adversary.member[column] = True
-    adversary.used[0] = used + 1
-    return True
-
-
 @lean
 def item_losses(problem: Problem, it: Iterate, row: int, loss: Floats) -> None:
     """Compute minus what each item earns the predictor in a set of this size, against the adversary."""
@@ -208,6 +153,70 @@ def item_losses(problem: Problem, it: Iterate, row: int, loss: Floats) -> None:
         alpha = problem.tables[ALPHA, row, it.adversary.size_index[b]]
         for i in range(groups):
             loss[i] -= alpha * it.adversary.marginal[INSIDE, b, i]
+
+
+@part
+def split_column(
+    problem: Problem, it: Iterate, w: Workspace, index: int, mu: float, least: float, of_adversary: bool
+) -> bool:
+    """Let a player use sets of this size too, in place of sets a little smaller and larger.
+
+    The new column interpolates between its neighbours among the sizes in play, whose masses shrink
+    accordingly: every item keeps its probability, and since the tables are smooth in the size,
+    the payoffs hardly change. False if the neighbours are too rare to give ``least`` mass.
+    """
+    columns = it.adversary if of_adversary else it.predictor
+    sizes = problem.adversary_sizes if of_adversary else problem.predictor_sizes
+    used = columns.used[0]
+    size = sizes[index]
+    below, above = -1, -1
+    for b in range(used):
+        other = sizes[columns.size_index[b]]
+        if other < size and (below < 0 or other > sizes[columns.size_index[below]]):
+            below = b
+        if other > size and (above < 0 or other < sizes[columns.size_index[above]]):
+            above = b
+    if below < 0 or above < 0:
+        return False
+    low = sizes[columns.size_index[below]]
+    share = (size - low) / (sizes[columns.size_index[above]] - low)
+    mass = 0.5 * min(columns.mass[below] / (1.0 - share), columns.mass[above] / share)
+    if mass < least:
+        return False
+    from_below = mass * (1.0 - share) / columns.mass[below]
+    from_above = mass * share / columns.mass[above]
+    price = (1.0 - share) * columns.price[below] + share * columns.price[above]
+    value = w.scratch[0]
+    if of_adversary:
+        item_costs(problem, it, index, value)
+    else:
+        item_losses(problem, it, index, value)
+    for i in range(problem.items.shape[1]):
+        inside = (
+            from_below * columns.marginal[INSIDE, below, i] + from_above * columns.marginal[INSIDE, above, i]
+        )
+        outside = (
+            from_below * columns.marginal[OUTSIDE, below, i]
+            + from_above * columns.marginal[OUTSIDE, above, i]
+        )
+        columns.marginal[INSIDE, below, i] *= 1.0 - from_below
+        columns.marginal[OUTSIDE, below, i] *= 1.0 - from_below
+        columns.marginal[INSIDE, above, i] *= 1.0 - from_above
+        columns.marginal[OUTSIDE, above, i] *= 1.0 - from_above
+        slack = ITEM_SHARE * min(mu / inside, mu / outside)
+        columns.marginal[INSIDE, used, i] = inside
+        columns.marginal[OUTSIDE, used, i] = outside
+        columns.marginal[DUAL_INSIDE, used, i] = max(value[i] + price, 0.0) + slack
+        columns.marginal[DUAL_OUTSIDE, used, i] = max(-value[i] - price, 0.0) + slack
+    columns.mass[below] *= 1.0 - from_below
+    columns.mass[above] *= 1.0 - from_above
+    columns.mass[used] = mass
+    columns.dual_mass[used] = 0.0
+    columns.price[used] = price
+    columns.size_index[used] = index
+    columns.member[index] = True
+    columns.used[0] = used + 1
+    return True
 
 
 @lean
@@ -278,83 +287,17 @@ def add_predictor(problem: Problem, it: Iterate, w: Workspace, row: int, mass: f
         predictor.marginal[DUAL_OUTSIDE, a, i] = max(-excess, 0.0) + slack
 
 
-@part
-def restore(problem: Problem, it: Iterate, w: Workspace, mu: float) -> None:
-    """Enlarge slacks until every linear equation holds; ``w`` holds fresh residuals."""
-    adversary, predictor = it.adversary, it.predictor
-    q, f = adversary.used[0], predictor.used[0]
-    groups = problem.items.shape[1]
-    masses = f + q
-    lift = -np.inf
-    for b in range(q + 2):
-        slot = b if b < q else MAX_COLUMNS + b - q
-        slack = w.residual_border[masses + b] + adversary.dual_mass[slot]
-        if b < q:
-            for i in range(groups):
-                excess = w.adversary[RESIDUAL, b, i]
-                if excess > 0.0:
-                    adversary.marginal[DUAL_INSIDE, b, i] += excess
-                else:
-                    adversary.marginal[DUAL_OUTSIDE, b, i] -= excess
-                    slack += problem.items[WEIGHT, i] * excess
-        floor = adversary.dual_mass[slot] if adversary.dual_mass[slot] > 0.0 else mu / adversary.mass[slot]
-        lift = max(lift, 0.5 * floor - slack)
-        adversary.dual_mass[slot] = slack
-    it.level[0] += lift
-    total = 0.0
-    for i in range(groups):
-        total += problem.items[WEIGHT, i]
-    for b in range(q):
-        adversary.dual_mass[b] += lift
-        spread = (adversary.dual_mass[b] - mu / adversary.mass[b]) / (total + 1.0)
-        if spread > 0.0:
-            adversary.dual_mass[b] -= spread * total
-            for i in range(groups):
-                adversary.marginal[DUAL_INSIDE, b, i] += spread
-                adversary.marginal[DUAL_OUTSIDE, b, i] += spread
-    adversary.dual_mass[MAX_COLUMNS] += lift
-    adversary.dual_mass[MAX_COLUMNS + 1] += lift
-
-    lift = -np.inf
-    for j in range(groups + 1):
-        slack = it.chain_slack[j] - w.along[RESIDUAL_CHAIN, j]
-        floor = it.chain_slack[j] if it.chain_slack[j] > 0.0 else mu / it.chain_mass[j]
-        lift = max(lift, 0.5 * floor - slack)
-        it.chain_slack[j] = slack
-    for a in range(f):
-        slack = predictor.dual_mass[a] - w.residual_border[a]
-        for i in range(groups):
-            excess = w.predictor[RESIDUAL, a, i]
-            if excess > 0.0:
-                predictor.marginal[DUAL_OUTSIDE, a, i] += excess
-                slack -= problem.items[WEIGHT, i] * excess
-            else:
-                predictor.marginal[DUAL_INSIDE, a, i] -= excess
-        floor = predictor.dual_mass[a] if predictor.dual_mass[a] > 0.0 else mu / predictor.mass[a]
-        lift = max(lift, 0.5 * floor - slack)
-        predictor.dual_mass[a] = slack
-    it.level[1] += lift
-    for j in range(groups + 1):
-        it.chain_slack[j] += lift
-    for a in range(f):
-        predictor.dual_mass[a] += lift
-        spread = (predictor.dual_mass[a] - mu / predictor.mass[a]) / (total + 1.0)
-        if spread > 0.0:
-            predictor.dual_mass[a] -= spread * total
-            for i in range(groups):
-                predictor.marginal[DUAL_INSIDE, a, i] += spread
-                predictor.marginal[DUAL_OUTSIDE, a, i] += spread
-
-
 @lean
-def drop_columns(columns: Columns, gap: float) -> None:
-    """Take sizes out of play that no near-optimal strategy uses.
+def drop_columns(columns: Columns, gain: Floats, level: float, gap: float) -> bool:
+    """Take sizes out of play that no near-optimal strategy uses; whether there were any.
 
-    A column whose dual is ``d`` has mass at most ``gap / d`` in any solution.
+    A column whose best set gains less than ``level`` by some amount has at most mass ``gap`` over that amount
+    in any solution. Its mass is missing until the next step, so that only little may go.
     """
+    used = columns.used[0]
     kept = 0
-    for a in range(columns.used[0]):
-        if columns.dual_mass[a] > 50.0 * gap and columns.mass[a] < 0.01:
+    for a in range(used):
+        if level - gain[columns.size_index[a]] > 20.0 * gap and columns.mass[a] < min(0.01, gap):
             columns.member[columns.size_index[a]] = False
             continue
         if kept < a:
@@ -369,3 +312,4 @@ def drop_columns(columns: Columns, gap: float) -> None:
             columns.size_index[kept] = columns.size_index[a]
         kept += 1
     columns.used[0] = kept
+    return bool(kept < used)

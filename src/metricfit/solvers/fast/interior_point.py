@@ -27,13 +27,21 @@ from .growth import (
     add_adversary,
     add_predictor,
     drop_columns,
-    restore,
-    split_adversary,
+    split_column,
 )
 from .newton import evaluate
 from .parts import part
 from .pinning import pinned
-from .pricing import chain_value, largest, most_promising, price_adversary, price_predictor
+from .pricing import (
+    chain_value,
+    largest,
+    largest_outside,
+    most_promising,
+    price_adversary,
+    price_predictor,
+)
+from .recentring import BACK, approach
+from .restoring import restore
 from .state import (
     ALPHA,
     DUAL_INSIDE,
@@ -60,6 +68,9 @@ from .state import (
     new_iterate,
 )
 from .stepping import newton_step
+
+LATE = 20.0
+"""From this many tolerances on the best responses of every size are looked at, and more often."""
 
 
 class Outcome(NamedTuple):
@@ -194,6 +205,7 @@ def solve_restricted(
         pinned(problem),
         pinned(new_iterate(problem)),
         w,
+        pinned(new_iterate(problem)),
         best,
         pinned(new_columns(groups, rows)),
         np.empty(rows),
@@ -214,6 +226,7 @@ def follow_path(
     problem: Problem,
     it: Iterate,
     w: Workspace,
+    earlier: Iterate,
     best: Iterate,
     pooled: Columns,
     value_k: Vector,
@@ -235,11 +248,13 @@ def follow_path(
         if problem.predictor_sizes[row] <= 0.0 or row == problem.chain[groups]:
             predictor.member[row] = True
     magnitude, mu = start(problem, it, w, opening)
-    unbalanced = True
+    unbalanced, fresh = True, False
     priced = False
+    centred = False  # is there an earlier iterate with the same columns
     broken = False  # a step that is not taken is the last one
     upper, lower = np.inf, -np.inf
     aim = 0.2
+    first_gap = np.inf
     iterations = 0
     radius = max(1, columns // 24)
     coarse = max(1, columns // 40)
@@ -248,14 +263,20 @@ def follow_path(
         if unbalanced:
             restore(problem, it, w, mu)
             unbalanced = False
+            fresh = True
             continue
         gap, pairs = complementarity(problem, it)
         if not (0.0 <= gap < 1e15):
             break
+        if fresh:
+            fresh = False
+            first_gap = gap
+            if gap < LATE * tolerance:
+                aim = max(aim, 0.3 * gap, 1.5 * tolerance)
         done = broken or iterations >= max_iterations
         if (gap < aim or done) and not priced:
             tidy(problem, it)
-            stride = 1 if done or gap < 20.0 * tolerance else coarse
+            stride = 1 if done or gap < LATE * tolerance else coarse
             price_predictor(problem, adversary, w, it.multiplier, predictor.member, stride, value_k)
             price_adversary(problem, it, w, stride, value_l)
             inner_k, inner_l = chain_value(problem, adversary, w, it.multiplier), np.inf
@@ -302,31 +323,42 @@ def follow_path(
                 if upper - lower <= tolerance or done:
                     break
             inner = max(inner_k - inner_l, 0.0)
+            needed_l = -inner_l + 0.05 * inner + 0.1 * tolerance
+            missing = (
+                largest_outside(value_l, adversary.member) > needed_l
+                or largest_outside(value_k, predictor.member) > needed_k
+            )
+            if missing and centred:
+                approach(it, w, earlier, BACK)
+                gap, pairs = complementarity(problem, it)
             mass = min(0.1, 3.0 * gap / magnitude)
             mu = gap / pairs
             added = 0
-            drop_columns(adversary, gap)
-            drop_columns(predictor, gap)
+            dropped = drop_columns(adversary, value_l, -inner_l, gap)
+            dropped |= drop_columns(predictor, value_k, inner_k, gap)
             for _ in range(4):
-                l = most_promising(
-                    value_l, adversary.member, -(inner_l - 0.05 * inner - 0.1 * tolerance), radius
-                )
+                l = most_promising(value_l, adversary.member, needed_l, radius)
                 if l < 0 or adversary.used[0] == MAX_COLUMNS:
                     break
-                if not split_adversary(problem, it, w, l, mu, 0.05 * mass):
+                if not split_column(problem, it, w, l, mu, 0.05 * mass, True):
                     add_adversary(problem, it, w, l, mass, mu)
                 added += 1
             for _ in range(6):
                 k = most_promising(value_k, predictor.member, needed_k, radius)
                 if k < 0 or predictor.used[0] == MAX_COLUMNS:
                     break
-                add_predictor(problem, it, w, k, mass, mu)
+                if not split_column(problem, it, w, k, mu, 0.3 * mass, False):
+                    add_predictor(problem, it, w, k, mass, mu)
                 added += 1
             aim = max(0.4 * tolerance, 0.5 * gap)
             unbalanced = added > 0
+            centred = centred and not (dropped or unbalanced)
             priced = True
             continue
         priced = False
+        if not centred and gap < 0.5 * first_gap:
+            approach(earlier, w, it, 1.0)
+            centred = True
         iterations += 1
         factorise(problem, it, w, regularisation)
         broken = not newton_step(problem, it, w, gap / pairs, pairs)

@@ -200,6 +200,16 @@ def largest(value: Floats) -> int:
 
 
 @lean
+def largest_outside(value: Floats, member: Flags) -> float:
+    """Largest value of a size that is not in play."""
+    best = -np.inf
+    for x in range(value.shape[0]):
+        if not member[x]:
+            best = max(best, value[x])
+    return best
+
+
+@lean
 def most_promising(value: Floats, member: Flags, threshold: float, radius: int) -> int:
     """Index of the largest value above the threshold among sizes not in play, or -1.
 

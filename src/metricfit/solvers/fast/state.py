@@ -179,7 +179,8 @@ class Parts(NamedTuple):
 
     price_predictor: int
     add_predictor: int
-    split_adversary: int
+    split_column: int
+    approach: int
     start: int
     pool: int
     answer_items: int

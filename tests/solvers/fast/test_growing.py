@@ -1,0 +1,126 @@
+"""What keeps the iterate feasible and centred while columns come and go."""
+
+import numba as nb
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metricfit.solvers.fast import growth, recentring, restoring, stepping
+from metricfit.solvers.fast.state import (
+    DUAL_INSIDE,
+    DUAL_OUTSIDE,
+    INSIDE,
+    ITEM_SHARE,
+    MAX_COLUMNS,
+    OUTSIDE,
+    Columns,
+)
+
+balance, drop_columns = restoring.balance, growth.drop_columns
+approach_columns, nearer = recentring.approach_columns, stepping.nearer
+
+ITEMS = 9
+
+
+@nb.njit
+def balanced(columns, change, count, size, mu, scratch):
+    return balance(columns, 0, change, count, size, mu, scratch)
+
+
+@nb.njit
+def dropped(columns, gain, level, gap):
+    return drop_columns(columns, gain, level, gap)
+
+
+@nb.njit
+def approached(columns, other, share):
+    approach_columns(columns, other, share)
+
+
+@nb.njit
+def change_of(product, target):
+    return nearer(product, target)
+
+
+def random_columns(sizes, seed):
+    rng = np.random.default_rng(seed)
+    used = len(sizes)
+    mass = np.zeros(MAX_COLUMNS + 2)
+    mass[:used] = rng.dirichlet(np.ones(used))
+    inside = rng.uniform(0.01, 0.99, (used, ITEMS)) * mass[:used, None]
+    marginal = np.full((4, MAX_COLUMNS, ITEMS), np.nan)
+    marginal[INSIDE, :used] = inside
+    marginal[OUTSIDE, :used] = mass[:used, None] - inside
+    marginal[DUAL_INSIDE:, :used] = rng.uniform(1e-6, 1.0, (2, used, ITEMS))
+    size_index = np.zeros(MAX_COLUMNS, np.int64)
+    size_index[:used] = sizes
+    member = np.zeros(ITEMS + 1, np.bool_)
+    member[sizes] = True
+    dual_mass = np.zeros(MAX_COLUMNS + 2)
+    dual_mass[:used] = rng.random(used)
+    return Columns(
+        marginal, mass, dual_mass, rng.random(MAX_COLUMNS), size_index, np.array([used]), member, 0
+    )
+
+
+@given(st.integers(0, 10_000), st.integers(1, ITEMS - 1), st.floats(-8.0, 0.0))
+def test_a_balanced_column_has_the_new_values_and_positive_duals(seed, size, exponent):
+    columns = random_columns([size], seed)
+    rng = np.random.default_rng(seed)
+    change, mu = rng.normal(size=ITEMS), 10.0**exponent
+    before, price = columns.marginal[:, 0].copy(), columns.price[0]
+    growth_of_dual = balanced(columns, change, np.ones(ITEMS), float(size), mu, np.empty((2, ITEMS)))
+    after = columns.marginal[:, 0]
+    shift = price - columns.price[0]
+    assert after[DUAL_INSIDE:].min() > 0.0
+    np.testing.assert_allclose(
+        after[DUAL_INSIDE] - after[DUAL_OUTSIDE],
+        before[DUAL_INSIDE] - before[DUAL_OUTSIDE] + change - shift,
+        atol=1e-12,
+    )
+    grown = size * shift - (after[DUAL_OUTSIDE] - before[DUAL_OUTSIDE]).sum()
+    assert growth_of_dual == pytest.approx(grown, abs=1e-9)
+    both = np.minimum(after[DUAL_INSIDE], after[DUAL_OUTSIDE])
+    assert both.sum() <= restoring.ROOM * mu * (1.0 + 2.0 * ITEM_SHARE * ITEMS) * (1.0 + 1e-9)
+
+
+@given(st.integers(0, 10_000), st.floats(0.0, 1.0))
+def test_part_of_the_way_is_a_convex_combination(seed, share):
+    columns, other = random_columns([2, 5, 6], seed), random_columns([2, 5, 6], seed + 1)
+    expected = [(1.0 - share) * a + share * b for a, b in zip(columns[:4], other[:4], strict=True)]
+    approached(columns, other, share)
+    for found, wanted in zip(columns[:4], expected, strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+
+def test_all_the_way_is_a_copy_whatever_was_there():
+    other = random_columns([2, 5], 1)
+    columns = random_columns([7], 2)
+    approached(columns, other, 1.0)
+    assert columns.used[0] == 2
+    np.testing.assert_array_equal(columns.marginal[:, :2], other.marginal[:, :2])
+
+
+def test_only_columns_without_hope_and_without_mass_are_dropped():
+    columns = random_columns([1, 3, 4, 8], 3)
+    columns.mass[:4] = [1e-6, 0.5, 1e-6, 1e-6]
+    gain = np.zeros(ITEMS + 1)
+    gain[[1, 3, 4, 8]] = [-1.0, -1.0, -1e-3, -1.0]
+    kept = columns.marginal[:, 1:3].copy()
+    assert dropped(columns, gain, 0.0, 1e-3)
+    assert columns.size_index[: columns.used[0]].tolist() == [3, 4]
+    assert columns.member.nonzero()[0].tolist() == [3, 4]
+    np.testing.assert_array_equal(columns.marginal[:, :2], kept)
+    assert not dropped(columns, gain, 0.0, 1e-3)
+
+
+@given(st.floats(-1e3, 1e3), st.floats(1e-9, 1.0))
+def test_only_products_far_off_their_target_are_moved_and_not_too_far(product, target):
+    change = change_of(product, target)
+    if target / stepping.FAR <= product <= target * stepping.FAR:
+        assert change == 0.0
+    elif product < target:
+        assert product + change == pytest.approx(target / stepping.FAR, abs=1e-12 * (abs(product) + target))
+    else:
+        assert -target * stepping.FAR <= change < 0.0
