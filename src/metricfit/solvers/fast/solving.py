@@ -41,7 +41,7 @@ MOST_BLOCKS = 4000
 ATTEMPTS = ((1e-6, 1), (1e-8, 4), (1e-4, 4))
 """What is added to the curvature in the Newton step, and how many times ``max_iter`` steps are allowed."""
 
-FIRST_TARGET, SECOND_TARGET = 0.999, 0.1
+FIRST_TARGET, SECOND_TARGET = 0.99, 0.1
 """Shares of the tolerance that are aimed at: cleaning takes a little, meeting constraints may take much."""
 
 COMPILING = Lock()
