@@ -269,12 +269,13 @@ DEVICE void restore(Solver& s, double mu) {
     relax_columns(predictor, n, lift, mu);
 }
 
-// Take sizes out of play that no near-optimal strategy uses: a column whose dual is d has mass at most gap / d.
-DEVICE void drop_columns(Columns& columns, int n, double gap) {
+// Take sizes out of play that no near-optimal strategy uses: a column whose best set gains less than the level by some
+// amount has at most mass gap over that amount in any solution. Costs are gains with the sign -1.
+DEVICE void drop_columns(Columns& columns, int n, const double* gain, double sign, double level, double gap) {
     const int used = columns.used;
     unsigned drop = 0;
     for (int a = 0; a < used; ++a) {
-        if (columns.dual_mass[a] > 50.0 * gap && columns.mass[a] < 0.01) drop |= 1u << a;
+        if (sign * (level - gain[columns.size[a]]) > 20.0 * gap && columns.mass[a] < smaller(0.01, gap)) drop |= 1u << a;
     }
     barrier();
     int kept = 0;

@@ -161,8 +161,8 @@ DEVICE int attempt(Solver& s, double tolerance, int most, double regularisation)
             const Prices prices = judge(s, tolerance, fine ? 1 : larger(1, (s.n + 1) / 40));
             if (fine && (done || s.upper - s.lower <= tolerance)) break;
             mu = gap / pairs;
-            drop_columns(s.adversary, s.n, gap);
-            drop_columns(s.predictor, s.n, gap);
+            drop_columns(s.adversary, s.n, s.value_l, -1.0, prices.inner_l, gap);
+            drop_columns(s.predictor, s.n, prices.gains, 1.0, prices.inner_k, gap);
             unbalanced = grow(s, prices, tolerance, smaller(0.1, 3.0 * gap / magnitude), mu);
             aim = larger(0.4 * tolerance, 0.7 * gap);
             priced = true;

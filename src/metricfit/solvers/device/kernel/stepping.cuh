@@ -1,8 +1,11 @@
 // One predictor-corrector step of Mehrotra: targets, step lengths, and the move itself.
 
+constexpr double MOST_CORRECTED = 10.0;  // largest correction of a product, in units of the product itself
+
 // Right-hand side of one complementary pair: affine, or corrected by what the affine step left over.
 INLINE double aim(double before, double x, double z, double dx, double target, bool correct) {
-    return correct ? before + target - dx * (before - z * dx) * reciprocal(x) : -x * z;
+    if (!correct) return -x * z;
+    return before + target + smaller(-dx * (before - z * dx) * reciprocal(x), -MOST_CORRECTED * before);
 }
 
 // What is known of an item in a column: both complementary pairs, the column's step of the mass, and the item's.
@@ -278,14 +281,14 @@ DEVICE bool newton_step(Solver& s, double mu, double pairs, double regularisatio
     Pair length = step_lengths(s, at, 1.0);
     if (!(length.first > 1e-12 && length.second > 1e-12)) return false;
     const double ratio = move_all(s, at, length.first, length.second, false) / (mu * pairs);
-    const double target = mu * smaller(1.0, larger(1e-8, ratio * ratio * ratio));
+    const double target = mu * smaller(1.0, larger(1e-8, 0.5 * ratio * ratio));
     aim_all(s, at, target, true);
     double before = 0.0;
 #pragma unroll 1
     for (int count = 0;; ++count) {
         answer_alone(s);
         direction(s);
-        const Pair next = step_lengths(s, at, 0.95);
+        const Pair next = step_lengths(s, at, 0.97);
         const double gain = next.first + next.second - before;
         if (count > 0 && !(gain > 0.0)) {
             exchange_directions(s);
