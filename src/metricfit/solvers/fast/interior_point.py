@@ -277,9 +277,9 @@ def follow_path(
         if (gap < aim or done) and not priced:
             tidy(problem, it)
             stride = 1 if done or gap < LATE * tolerance else coarse
-            price_predictor(problem, adversary, w, it.multiplier, predictor.member, stride, value_k)
-            price_adversary(problem, it, w, stride, value_l)
             inner_k, inner_l = chain_value(problem, adversary, w, it.multiplier), np.inf
+            price_predictor(problem, adversary, w, it.multiplier, predictor.member, stride, inner_k, value_k)
+            price_adversary(problem, it, w, stride, inner_k, value_l)
             for row in range(rows):
                 if predictor.member[row]:
                     inner_k = max(inner_k, value_k[row])
@@ -292,7 +292,8 @@ def follow_path(
             needed_k = inner_k + 0.1 * max(inner_k - inner_l, 0.0) + 0.1 * tolerance
             if best_k > inner_k + 0.1 * tolerance:
                 pool(problem, adversary, w, row, pooled)
-                price_predictor(problem, pooled, w, it.multiplier, predictor.member, stride, value_p)
+                bar = chain_value(problem, pooled, w, it.multiplier)
+                price_predictor(problem, pooled, w, it.multiplier, predictor.member, stride, bar, value_p)
                 row = largest(value_p)
                 if value_p[row] < best_k:
                     chosen, earned = pooled, value_p

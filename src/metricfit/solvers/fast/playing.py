@@ -38,7 +38,7 @@ __all__ = ["Setting", "solve_games"]
 Table = Annotated[Floats, nb.types.Array(nb.float64, 2, "C", readonly=True)]
 """A table of the metric, which is read-only."""
 
-SPARE, SPARE_OF_BLOCKS = 0.05, 0.2
+SPARE, SPARE_OF_BLOCKS = 0.01, 0.2
 """Shares of the tolerance that the smallest probabilities of the chain may take with them.
 
 The referee of a large game takes time for every size that is left.

@@ -67,11 +67,34 @@ def smallest_sum(value: Floats, count: Floats, order: Ints, size: float) -> floa
     return total
 
 
+@lean
+def smallest_sum_bound(value: Floats, count: Floats, order: Ints, size: float) -> float:
+    r"""Return a lower bound of :func:`smallest_sum`, without sorting.
+
+    By duality the least total is
+
+    .. math:: \max_\lambda \; \mathrm{size} \cdot \lambda
+              + \sum_g \mathrm{count}_g \min(\mathrm{value}_g - \lambda, 0),
+
+    reached where ``size`` items are below the level. An order in which values rose a few sizes ago tells a
+    level that is nearly that.
+    """
+    groups = value.shape[0]
+    level = value[order[min(int(size), groups - 1)]]
+    total: float = size * level
+    for g in range(groups):
+        total += count[g] * min(value[g] - level, 0.0)
+    return total
+
+
 @hot_part
-def price_adversary(problem: Problem, it: Iterate, w: Workspace, stride: int, value: Vector) -> None:
+def price_adversary(
+    problem: Problem, it: Iterate, w: Workspace, stride: int, bar: float, value: Vector
+) -> None:
     """``value[l]``: payoff if the adversary answers the predictor with its best set of size l.
 
-    Only every ``stride``-th size and those in play are looked at; the others are set to infinity.
+    Only every ``stride``-th size and those in play are looked at; the others are set to infinity. Of a size
+    that is not in play and surely has no payoff below ``bar`` or those in play, a lower bound will do.
     """
     predictor = it.predictor
     groups = problem.items.shape[1]
@@ -102,8 +125,14 @@ def price_adversary(problem: Problem, it: Iterate, w: Workspace, stride: int, va
             for i in range(groups):
                 total -= problem.items[WEIGHT, i] * problem.items[SCORE, i]
         elif l > 0:
-            total += smallest_sum(cost, problem.items[WEIGHT], order, problem.adversary_sizes[l])
+            size = problem.adversary_sizes[l]
+            least = smallest_sum_bound(cost, problem.items[WEIGHT], order, size)
+            if total + least < bar or it.adversary.member[l]:
+                least = smallest_sum(cost, problem.items[WEIGHT], order, size)
+            total += least
         value[l] = total
+        if it.adversary.member[l]:
+            bar = min(bar, total)
 
 
 @hot_part
@@ -114,11 +143,13 @@ def price_predictor(
     multiplier: Vector,
     member: Marks,
     stride: int,
+    bar: float,
     value: Vector,
 ) -> None:
     """``value[k]``: payoff if the predictor answers the adversary with its best set of size k.
 
-    Only every ``stride``-th size and those in play are looked at; the others are set to -infinity.
+    Only every ``stride``-th size and those in play are looked at; the others are set to -infinity. Of a size
+    that is not in play and surely has no payoff above ``bar`` or those in play, an upper bound will do.
     """
     groups = problem.items.shape[1]
     q = adversary.used[0]
@@ -153,8 +184,13 @@ def price_predictor(
                 loss[i] -= alpha * adversary.marginal[INSIDE, b, i]
         size = problem.predictor_sizes[row]
         if size > 0.0:
-            total -= smallest_sum(loss, problem.items[WEIGHT], order, size)
+            least = smallest_sum_bound(loss, problem.items[WEIGHT], order, size)
+            if total - least > bar or member[row]:
+                least = smallest_sum(loss, problem.items[WEIGHT], order, size)
+            total -= least
         value[row] = total
+        if member[row]:
+            bar = max(bar, total)
 
 
 @lean

@@ -171,12 +171,7 @@ def _solve_items(game: Game, tol: float, max_iter: int) -> Answer:
 
 
 def _survives(game: Game, answer: Answer, tol: float) -> bool:
-    """Whether the gap stays below ``tol`` when the predictor is made to meet the constraints.
-
-    Without constraints there is nothing to mend.
-    """
-    if game.gain.shape[0] == 0:
-        return True
+    """Whether the gap stays below ``tol`` when strategies are cleaned and meet the constraints."""
     predictor = make_feasible(game.gain, game.offset, game.split, clean(answer.predictor))
     lower, upper = bounds(game, clean(answer.adversary), answer.multipliers, predictor)
     return upper - lower <= tol

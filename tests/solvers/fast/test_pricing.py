@@ -1,0 +1,49 @@
+"""The least total of a set of a given size, which both players' best responses are made of."""
+
+import numba as nb
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from metricfit.solvers.fast import pricing
+
+smallest_sum, smallest_sum_bound = pricing.smallest_sum, pricing.smallest_sum_bound
+ITEMS = 7
+
+
+@nb.njit
+def exact(value, count, order, size):
+    return smallest_sum(value, count, order, size)
+
+
+@nb.njit
+def bound(value, count, order, size):
+    return smallest_sum_bound(value, count, order, size)
+
+
+values = arrays(np.float64, ITEMS, elements=st.floats(-10.0, 10.0))
+counts = arrays(np.float64, ITEMS, elements=st.integers(1, 4))
+
+
+@given(values, st.permutations(range(ITEMS)), st.integers(0, ITEMS))
+def test_the_least_total_is_that_of_the_smallest_values(value, order, size):
+    order = np.array(order)
+    assert exact(value, np.ones(ITEMS), order, float(size)) == pytest.approx(np.sort(value)[:size].sum())
+    assert (np.diff(value[order]) >= 0.0).all()
+
+
+@given(values, counts, st.permutations(range(ITEMS)), st.floats(0.0, 1.0))
+def test_the_bound_holds_whatever_the_order(value, count, order, share):
+    size = share * count.sum()
+    order = np.array(order)
+    below = bound(value, count, order, size)
+    assert below <= exact(value, count, order, size) + 1e-9
+
+
+@given(values, st.integers(0, ITEMS))
+def test_the_bound_is_exact_in_the_right_order(value, size):
+    order = np.argsort(value)
+    below = bound(value, np.ones(ITEMS), order, float(size))
+    assert below == pytest.approx(exact(value, np.ones(ITEMS), order, float(size)))
