@@ -62,26 +62,26 @@ def prepare(
 
 @kernel
 def settle_up(
+    slots: Ints,
     places: Ints,
     factor: float,
     scores: Floats,
     excess: Floats,
     labels: NDArray[np.bool_],
-    slots: Ints,
     best: Floats,
     verdict: Floats,
     inclusion: Floats,
     losses: Floats,
     slopes: Floats,
-) -> None:
-    """Write down the losses of games and their derivatives in the logits.
+) -> float:
+    """Write down the losses of games and their derivatives in the logits; return the largest gap.
 
     Parameters
     ----------
-    places, factor, scores, excess, labels
-        As of `prepare`.
     slots : ndarray of int, shape (games,)
         Which of the losses belongs to each game.
+    places, factor, scores, excess, labels
+        As of `prepare`.
     best : ndarray, shape (games,)
         What the metric can be at best.
     verdict, inclusion : ndarray, shape (games, 3) and (games, 2, items)
@@ -89,7 +89,9 @@ def settle_up(
     losses, slopes : ndarray, shape (all games,) and (entries,)
         Are filled at these games' slots and places.
     """
+    gap = 0.0
     for game in range(places.shape[0]):
+        gap = max(gap, verdict[game, 1])
         loss = best[game] - verdict[game, 0]
         beyond = 0.0
         for i in range(places.shape[1]):
@@ -103,3 +105,4 @@ def settle_up(
             slopes[places[game, i]] = (included - truth) * factor
         # The value is an upper bound of the game, so rounding and the gap may take the loss below zero.
         losses[slots[game]] = max(loss, 0.0) + beyond
+    return gap

@@ -35,6 +35,10 @@ class Outcome(NamedTuple):
         Zero for games that were not played.
     slopes : ndarray, shape (n, labels)
         Derivative of each game's loss in its own logits.
+    played : int
+        How many games there are to average over.
+    gap : float
+        The largest certified gap; 0 if no game was played.
     infeasible : str
         What was wrong with the constraints of a game that was left out, or nothing.
     seconds : float
@@ -47,20 +51,12 @@ class Outcome(NamedTuple):
 
     losses: Array
     slopes: Array
+    played: int
+    gap: float
     infeasible: str
     seconds: float
     games: tuple[SameSize, ...]
     found: list[Certified]
-
-    @property
-    def played(self) -> int:
-        """The number of games that were played."""
-        return sum(len(slots) for slots, _ in self.games)
-
-    @property
-    def gap(self) -> float:
-        """The largest certified gap; 0 if no game was played."""
-        return max((gap for solved in self.found for _, gap, _ in solved.verdict.tolist()), default=0.0)
 
     def record(self) -> BatchSolution:
         """Return the solutions one by one."""
@@ -100,35 +96,33 @@ def play(logits: Array, targets: Array, settings: Settings) -> Outcome:
         games, infeasible = _feasible(metric, targets, games)
 
     # In one piece, since kernels are compiled anew for arrays with strides.
-    batch = np.ascontiguousarray(logits).reshape(-1), np.ascontiguousarray(targets).reshape(-1)
-    prepared, best = [], []
+    batch = logits.ravel(), targets.ravel()
+    played = 0
+    prepared, best, scores_of, labels_of = [], [], [], []
     for slots, places in games:
-        size = places.shape[1]
-        scores, excess, labels = np.empty(places.shape), np.empty(places.shape), np.empty(places.shape, bool)
-        positives = np.empty_like(slots)
+        shape = count, size = places.shape
+        scores, excess, labels = np.empty(shape), np.empty(shape), np.empty(shape, np.bool_)
+        positives = np.empty(count, np.int64)
         factor, limit = settings.factor(size), score_limit(metric, size)
         if not prepare(*batch, places, factor, limit, scores, excess, labels, positives):
             # Now it is known that this complains, in a sentence.
             valid_entries(logits, targets, settings.ignore_index)
-        prepared.append((places, factor, scores, excess, labels))
-        best.append(np.array([ceiling(metric, size, count) for count in positives.tolist()]))
+        played += count
+        prepared.append((slots, places, factor, scores, excess, labels))
+        best.append(np.array([ceiling(metric, size, true) for true in positives.tolist()]))
+        scores_of.append(scores)
+        labels_of.append(labels)
 
     started = time.perf_counter()
-    found = certify(
-        metric,
-        [scores for _, _, scores, _, _ in prepared],
-        [labels for _, _, _, _, labels in prepared],
-        settings.solver,
-        settings.tol,
-        {},
-    )
+    found = certify(metric, scores_of, labels_of, settings.solver, settings.tol, {})
     seconds = time.perf_counter() - started
 
+    gap = 0.0
     losses, slopes = np.zeros((groups, columns)), np.zeros((n, columns))
-    results = losses.reshape(-1), slopes.reshape(-1)
-    for (slots, _), given, highest, solved in zip(games, prepared, best, found, strict=True):
-        settle_up(*given, slots, highest, solved.verdict, solved.inclusion, *results)
-    return Outcome(losses, slopes, infeasible, seconds, games, found)
+    results = losses.ravel(), slopes.ravel()
+    for given, highest, solved in zip(prepared, best, found, strict=True):
+        gap = max(gap, settle_up(*given, highest, solved.verdict, solved.inclusion, *results))
+    return Outcome(losses, slopes, played, gap, infeasible, seconds, games, found)
 
 
 def _feasible(

@@ -93,7 +93,7 @@ def play_on_host(
     games = max(outcome.played, 1) if told.reduction == "mean" else 1
     losses: ArrayLike = outcome.losses
     if told.reduction != "none":
-        losses = math.fsum(outcome.losses.ravel().tolist()) / games
+        losses = math.fsum(outcome.losses.flat) / games
     slope = outcome.slopes[own]
     if ranks != games:
         # Data parallel training averages over the ranks the gradients that each has for its own part only.
@@ -242,9 +242,11 @@ def _on_host(logits: Tensor, targets: Tensor) -> tuple[NDArray[np.float64], NDAr
 
 
 def _column(tensor: Tensor) -> NDArray[np.float64]:
-    # NumPy does not know all types with few bits.
-    known = tensor.double() if tensor.is_floating_point() and tensor.element_size() < 4 else tensor
-    return np.asarray(known.numpy(force=True), np.float64)
+    try:
+        return np.asarray(tensor.numpy(force=True), np.float64)
+    except TypeError:
+        # NumPy does not know all types with few bits.
+        return tensor.double().numpy(force=True)
 
 
 def _like(logits: Tensor, values: ArrayLike, shape: tuple[int, ...]) -> Tensor:

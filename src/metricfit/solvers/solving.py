@@ -197,11 +197,13 @@ def certify(
     name, tol = _checked_request(solver, tol, options)
     if threads is not None and threads < 1:
         raise ValueError(f"threads must be at least 1, got {threads}")
+    games = work = 0
+    for batch in scores:
+        games += len(batch)
+        work += batch.size * batch.shape[1]
     # Counting the processors, too, takes as long as preparing a small game.
     if threads is None:
-        work = sum(batch.size * batch.shape[1] for batch in scores)
         threads = 1 if work < THREADED_WORK else os.cpu_count() or 1
-    games = sum(len(batch) for batch in scores)
     workers = min(threads, games)
     if workers <= 1:
         return [
