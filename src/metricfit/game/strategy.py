@@ -216,7 +216,13 @@ def _tie_blocks(scores: NDArray[np.float64], split: int, blocks: NDArray[np.int6
             edge[start] = True
             edge[stop] = True
         start = stop
-    return np.flatnonzero(edge).astype(np.int64)
+    merged = np.empty(items + 1, np.int64)
+    found = 0
+    for place in range(items + 1):
+        if edge[place]:
+            merged[found] = place
+            found += 1
+    return merged[:found]
 
 
 @kernel

@@ -16,8 +16,6 @@ fixed factor both players' exact best responses over *all* sizes are computed; t
 of the whole game, and sizes that improve it join :math:`L` and :math:`F`.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from .blending import mix, mix_columns, share_of
@@ -31,7 +29,6 @@ from .growth import (
 )
 from .newton import evaluate
 from .parts import part
-from .pinning import pinned
 from .pricing import (
     chain_value,
     largest,
@@ -55,34 +52,18 @@ from .state import (
     POSITIVE,
     SCORE,
     WEIGHT,
-    Columns,
-    Floats,
     Indices,
     Iterate,
     Problem,
-    Vector,
+    Room,
     Workspace,
-    inner,
+    clear,
     lean,
-    new_columns,
-    new_iterate,
 )
 from .stepping import newton_step
 
 LATE = 20.0
 """From this many tolerances on the best responses of every size are looked at, and more often."""
-
-
-class Outcome(NamedTuple):
-    """Best strategies met, by columns over the groups, with the bounds they prove."""
-
-    upper: float
-    lower: float
-    iterations: int
-    adversary: Columns
-    multiplier: Floats
-    predictor: Columns
-    chain_mass: Floats
 
 
 @part
@@ -184,63 +165,32 @@ def constraint_slack(problem: Problem, it: Iterate, c: int) -> float:
     return slack
 
 
-@inner
-def solve_restricted(
-    problem: Problem,
-    opening: Indices,
-    tolerance: float,
-    max_iterations: int,
-    regularisation: float,
-    w: Workspace,
-) -> Outcome:
-    """Solve the game on these groups and sizes until its bounds differ by ``tolerance``.
-
-    ``opening`` lists rows of the tables that the predictor has in play from the start; under
-    constraints they must make a feasible mixture possible.
-    """
-    groups = problem.items.shape[1]
-    rows, columns = problem.tables.shape[1:]
-    best = pinned(new_iterate(problem))
-    upper, lower, iterations = follow_path(
-        pinned(problem),
-        pinned(new_iterate(problem)),
-        w,
-        pinned(new_iterate(problem)),
-        best,
-        pinned(new_columns(groups, rows)),
-        np.empty(rows),
-        np.empty(rows),
-        np.empty(rows),
-        np.empty(columns),
-        np.empty(columns),
-        opening,
-        tolerance,
-        max_iterations,
-        regularisation,
-    )
-    return Outcome(upper, lower, iterations, best.adversary, best.multiplier, best.predictor, best.chain_mass)
-
-
 @part
 def follow_path(
     problem: Problem,
-    it: Iterate,
+    room: Room,
     w: Workspace,
-    earlier: Iterate,
-    best: Iterate,
-    pooled: Columns,
-    value_k: Vector,
-    value_p: Vector,
-    kept_k: Vector,
-    value_l: Vector,
-    kept_l: Vector,
     opening: Indices,
     tolerance: float,
     max_iterations: int,
     regularisation: float,
 ) -> tuple[float, float, int]:
-    """Follow the central path while the linear program grows; what was found is in ``best``."""
+    """Solve the game on these groups and sizes until its bounds differ by ``tolerance``.
+
+    The central path is followed while the linear program grows. ``opening`` lists rows of the tables that the
+    predictor has in play from the start; under constraints they must make a feasible mixture possible.
+
+    Returns
+    -------
+    upper, lower, iterations
+        Bounds that the strategies in ``room.best`` prove, which is where they are found.
+    """
     groups = problem.items.shape[1]
+    it, earlier, best, pooled = room.iterate, room.earlier, room.best, room.pooled
+    value_k, value_p, kept_k = room.payoffs_p[0], room.payoffs_p[1], room.payoffs_p[2]
+    value_l, kept_l = room.payoffs_a[0], room.payoffs_a[1]
+    clear(it)
+    clear(best)
     adversary, predictor = it.adversary, it.predictor
     constraints = problem.limits.shape[1]
     rows, columns = problem.tables.shape[1:]

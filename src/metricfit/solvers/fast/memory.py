@@ -1,44 +1,88 @@
-"""The memory that a solve needs besides the iterate; a thread keeps it for its next game of the same size.
+"""The memory that a solve needs; a thread keeps it for its next game of the same size.
 
 To get it anew from the operating system, page by page, took up to a fifth of the time of a small game.
 """
 
 import math
 import threading
+from typing import NamedTuple
 
 import numpy as np
 
 from .parts import addresses
 from .pinning import Held
-from .state import MAX_COLUMNS, TOGETHER, Floats, Workspace
+from .state import MAX_COLUMNS, TOGETHER, Columns, Floats, Iterate, Room, Workspace
 
-__all__ = ["workspace"]
+__all__ = ["Memory", "memory_for"]
 
 MOST_KEPT = 400
-"""Workspaces for more groups than this are not kept: they take megabytes per ten groups."""
+"""Memory for more groups than this is not kept: it takes megabytes per ten groups."""
+
+
+class Memory(NamedTuple):
+    """All of it, which may hold anything."""
+
+    room: Held[Room]
+    workspace: Held[Workspace]
 
 
 class _Kept(threading.local):
-    latest: Held[Workspace] | None = None
+    shape: tuple[int, int, int, int] | None = None
+    memory: Memory | None = None
 
 
 KEPT = _Kept()
 
 
-def workspace(groups: int, constraints: int) -> Held[Workspace]:
-    """Return buffers for a problem of this size, which may hold anything."""
-    found = KEPT.latest
-    if (
-        found is None
-        or found.value.scratch.shape[1] != groups
-        or found.value.comp_multiplier.size != constraints
-    ):
-        found = Held(_new(groups, constraints))
-        KEPT.latest = found if groups <= MOST_KEPT else None
-    return found
+def memory_for(groups: int, constraints: int, rows: int, columns: int) -> Memory:
+    """Return memory for a problem of this size, with so many sizes of predictor and adversary."""
+    shape = groups, constraints, rows, columns
+    if KEPT.memory is not None and KEPT.shape == shape:
+        return KEPT.memory
+    memory = Memory(Held(_new_room(*shape)), Held(_new_workspace(groups, constraints)))
+    if groups <= MOST_KEPT:
+        KEPT.shape, KEPT.memory = shape, memory
+    return memory
 
 
-def _new(groups: int, constraints: int) -> Workspace:
+def _new_room(groups: int, constraints: int, rows: int, columns: int) -> Room:
+    def iterate() -> Iterate:
+        return Iterate(
+            _new_columns(groups, columns),
+            _new_columns(groups, rows),
+            _empty(groups + 1),
+            _empty(groups + 1),
+            _empty(constraints),
+            _empty(constraints),
+            _empty(2),
+            here=0,
+        )
+
+    return Room(
+        iterate=iterate(),
+        earlier=iterate(),
+        best=iterate(),
+        pooled=_new_columns(groups, rows),
+        payoffs_p=_empty(3, rows),
+        payoffs_a=_empty(2, columns),
+        here=0,
+    )
+
+
+def _new_columns(groups: int, sizes: int) -> Columns:
+    return Columns(
+        marginal=_empty(4, MAX_COLUMNS, groups),
+        mass=_empty(MAX_COLUMNS + 2),
+        dual_mass=_empty(MAX_COLUMNS + 2),
+        price=_empty(MAX_COLUMNS),
+        size_index=np.empty(MAX_COLUMNS, np.int64),
+        used=np.empty(1, np.int64),
+        member=np.empty(sizes, np.bool_),
+        here=0,
+    )
+
+
+def _new_workspace(groups: int, constraints: int) -> Workspace:
     columns = MAX_COLUMNS
     border = 4 * columns + 4 + constraints
     return Workspace(

@@ -22,7 +22,9 @@ class Mixture(NamedTuple):
 @inner
 def ranked(keys: Floats) -> Ints:
     """Return the order in which the keys rise."""
-    order = np.arange(keys.shape[0])
+    order = np.empty(keys.shape[0], np.int64)
+    for x in range(keys.shape[0]):
+        order[x] = x
     sort_ascending(keys, order)
     return order
 

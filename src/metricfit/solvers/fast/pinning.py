@@ -148,18 +148,22 @@ class Held(Generic[Value]):
 
     def __init__(self, value: Value) -> None:
         words: list[int] = []
-        _write(words, kind(type(value)), value)
+        places: list[tuple[int, int]] = []
+        _write(words, places, kind(type(value)), value)
         self.value = value
         self._words = np.array(words)
-        self._words[-1] = self.address = _address(self._words)
+        self.address = _address(self._words)
+        for place, first in places:
+            self._words[place] = self.address + first * self._words.itemsize
 
 
 def _address(array: NDArray[Any]) -> int:
     return cast(int, array.__array_interface__["data"][0])
 
 
-def _write(words: list[int], kind: Any, value: tuple[Any, ...]) -> None:
-    """Append the words that a tuple of this type consists of."""
+def _write(words: list[int], places: list[tuple[int, int]], kind: Any, value: tuple[Any, ...]) -> None:
+    """Append the words of a tuple of this type, and where ``here`` is and what it is the place of."""
+    first = len(words)
     for inside, field in zip(kind, value, strict=True):
         if isinstance(field, np.ndarray):
             expected = inside.ndim, DTYPES[inside.dtype], True
@@ -167,8 +171,10 @@ def _write(words: list[int], kind: Any, value: tuple[Any, ...]) -> None:
             # Numba counts references to memory of its own only, which this is not.
             words += 0, 0, field.size, field.itemsize, _address(field), *field.shape, *field.strides
         elif isinstance(field, tuple):
-            _write(words, inside, field)
+            _write(words, places, inside, field)
         elif isinstance(field, float):
             words += struct.unpack("q", struct.pack("d", field))
         else:
             words.append(field)
+    if isinstance(kind, Pinned):
+        places.append((len(words) - 1, first))

@@ -11,9 +11,9 @@ import numpy as np
 from metricfit.game.best_response import small_adversary_values, small_predictor_values, sort_ascending
 from metricfit.game.strategy import clean_in_place, inclusion_in_order, tie_averages
 
-from .interior_point import solve_restricted
+from .interior_point import follow_path
 from .mixtures import Mixture, adversary_mixture, predictor_mixture, settle
-from .pinning import reader
+from .pinning import pinned, reader
 from .state import (
     GAIN,
     OFFSET,
@@ -27,6 +27,7 @@ from .state import (
     Ints,
     Matrix,
     Problem,
+    Room,
     Vector,
     Workspace,
     inner,
@@ -69,16 +70,29 @@ class Setting(NamedTuple):
     here: int
 
 
-setting_at, workspace_at = reader(Setting), reader(Workspace)
+setting_at, room_at, workspace_at = reader(Setting), reader(Room), reader(Workspace)
 
 
 @inner
 def canonical_order(scores: Floats, split: int) -> Ints:
     """Return the order in which scores fall, before the split and after it."""
-    order = np.arange(scores.shape[0])
-    sort_ascending(-scores, order[:split])
-    sort_ascending(-scores, order[split:])
+    order = np.empty(scores.shape[0], np.int64)
+    falling = np.empty(scores.shape[0])
+    for i in range(scores.shape[0]):
+        order[i] = i
+        falling[i] = -scores[i]
+    sort_ascending(falling, order[:split])
+    sort_ascending(falling, order[split:])
     return order
+
+
+@inner
+def span(values: Floats) -> tuple[float, float]:
+    """Return the smallest and the largest value; to compile NumPy's own takes longer than to solve a game."""
+    smallest, largest = np.inf, -np.inf
+    for x in range(values.shape[0]):
+        smallest, largest = min(smallest, values[x]), max(largest, values[x])
+    return smallest, largest
 
 
 @inner
@@ -127,6 +141,7 @@ def solve_games(
     sizes: IndexRows,
     weights: Matrix,
     marginals: Cube,
+    room_address: int,
     workspace_address: int,
 ) -> tuple[float, float, int, int, int]:
     """Solve games one after the other; have the referee judge those that there is room to write down for.
@@ -136,12 +151,12 @@ def solve_games(
 
     Parameters
     ----------
-    setting_address, workspace_address : int
-        Where a `Setting` and a `Workspace` are held.
+    setting_address, room_address, workspace_address : int
+        Where a `Setting`, a `Room` and a `Workspace` are held.
     scores : ndarray, shape (games, n)
         As the user has them; under constraints, those of the positives first.
     tolerance, max_iterations, regularisation
-        As for :func:`.interior_point.solve_restricted`.
+        As for :func:`.interior_point.follow_path`.
     alpha, beta : ndarray, shape (n + 1, n + 1)
         The metric's own tables, for the referee.
     inclusion : ndarray, shape (judged, 2, n)
@@ -159,7 +174,8 @@ def solve_games(
     taken, taken_p
         How many sizes of the adversary and of the predictor there are in it.
     """
-    setting, w = setting_at(setting_address), workspace_at(workspace_address)
+    setting, room, w = setting_at(setting_address), room_at(room_address), workspace_at(workspace_address)
+    best = room.best
     order, chain, blocks, split = setting.order, setting.chain, setting.blocks, setting.split
     n = scores.shape[1]
     canonical = np.empty(n)
@@ -178,45 +194,49 @@ def solve_games(
             setting.chain_gain,
             0,
         )
-        outcome = solve_restricted(problem, setting.opening, tolerance, max_iterations, regularisation, w)
-        mixture = adversary_mixture(outcome.adversary, order, setting.columns)
+        proved_upper, proved_lower, iterations = follow_path(
+            pinned(problem), room, w, setting.opening, tolerance, max_iterations, regularisation
+        )
+        mixture = adversary_mixture(best.adversary, order, setting.columns)
         adversary = settle(canonical, blocks, setting.reach, mixture)
         spare = (SPARE if order.shape[0] == n else SPARE_OF_BLOCKS) * tolerance
-        predictor = predictor_mixture(
-            outcome.predictor, outcome.chain_mass, order, setting.rows, chain, spare
-        )
+        predictor = predictor_mixture(best.predictor, best.chain_mass, order, setting.rows, chain, spare)
         if game >= verdict.shape[0]:
             continue
         lower, upper = -np.inf, np.inf
         if clean_in_place(adversary.sizes, adversary.weights, adversary.marginals, blocks):
             averaged, merged = tie_averages(canonical, split, adversary.marginals, blocks)
             inclusion_in_order(averaged, merged, ranking, inclusion[game, 0])
-            upper = small_predictor_values(
-                alpha,
-                beta,
-                canonical,
-                split,
-                adversary.sizes,
-                adversary.weights,
-                averaged,
-                merged,
-                outcome.multiplier,
-                setting.limits[GAIN],
-                setting.limits[OFFSET],
-            ).max()
+            _, upper = span(
+                small_predictor_values(
+                    alpha,
+                    beta,
+                    canonical,
+                    split,
+                    adversary.sizes,
+                    adversary.weights,
+                    averaged,
+                    merged,
+                    best.multiplier,
+                    setting.limits[GAIN],
+                    setting.limits[OFFSET],
+                )
+            )
         if clean_in_place(predictor.sizes, predictor.weights, predictor.marginals, blocks):
             averaged, merged = tie_averages(canonical, split, predictor.marginals, blocks)
             inclusion_in_order(averaged, merged, ranking, inclusion[game, 1])
-            lower = small_adversary_values(
-                alpha, beta, canonical, predictor.sizes, predictor.weights, averaged, merged
-            ).min()
+            lower, _ = span(
+                small_adversary_values(
+                    alpha, beta, canonical, predictor.sizes, predictor.weights, averaged, merged
+                )
+            )
         # Rounding may put the bounds in the wrong order by a few units in the last place.
         verdict[game, 0], verdict[game, 1] = upper, max(upper - lower, 0.0)
-        verdict[game, 2] = outcome.iterations
+        verdict[game, 2] = iterations
     if sizes.shape[1] > 0:
         write_down(adversary, sizes[0], weights[0], marginals[0])
         write_down(predictor, sizes[1], weights[1], marginals[1])
         for c in range(multipliers.shape[0]):
-            multipliers[c] = outcome.multiplier[c]
+            multipliers[c] = best.multiplier[c]
     taken, taken_p = adversary.sizes.shape[0], predictor.sizes.shape[0]
-    return outcome.upper, outcome.lower, outcome.iterations, taken, taken_p
+    return proved_upper, proved_lower, iterations, taken, taken_p

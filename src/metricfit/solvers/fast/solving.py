@@ -24,7 +24,7 @@ from metricfit.solvers.solution import Answer
 
 from .compiling import compile_solver
 from .grouping import first_blocks, refined_blocks, sizes_to_try
-from .memory import workspace
+from .memory import memory_for
 from .pinning import Held
 from .playing import Setting, solve_games
 from .restriction import chain_order, opening_sizes, restrict, tables_at, whole_setting, whole_tables
@@ -115,7 +115,7 @@ def _judge(metric: Metric, scores: Floats, tol: float, max_iter: int) -> tuple[F
         verdict[:] = np.inf, np.inf, 0.0
         return inclusion, verdict
     alpha, beta = metric.table(n)
-    memory = workspace(n, 0)
+    memory = memory_for(n, 0, n + 1, n + 1)
     solve_games(
         whole_setting(metric, n).address,
         scores,
@@ -127,7 +127,8 @@ def _judge(metric: Metric, scores: Floats, tol: float, max_iter: int) -> tuple[F
         inclusion,
         verdict,
         *NO_ROOM,
-        memory.address,
+        memory.room.address,
+        memory.workspace.address,
     )
     return inclusion, verdict
 
@@ -190,7 +191,7 @@ def _attempt(game: Game, held: Held[Setting], target: float, steps: int, regular
     groups, constraints = setting.order.size, setting.limits.shape[1]
     most = max(MAX_COLUMNS + 2, min(setting.rows.size, groups + 1 + MAX_COLUMNS))
     multipliers, sizes, weights, marginals = _room(constraints, most, groups)
-    memory = workspace(groups, constraints)
+    memory = memory_for(groups, constraints, setting.rows.size, setting.columns.size)
     upper, lower, iterations, *taken = solve_games(
         held.address,
         game.scores[None, :],
@@ -205,7 +206,8 @@ def _attempt(game: Game, held: Held[Setting], target: float, steps: int, regular
         sizes,
         weights,
         marginals,
-        memory.address,
+        memory.room.address,
+        memory.workspace.address,
     )
     adversary, predictor = (
         Strategy(sizes[x, :m].copy(), weights[x, :m].copy(), marginals[x, :m].copy(), setting.blocks)

@@ -138,36 +138,44 @@ class Iterate(NamedTuple):
     here: int
 
 
-@inner
-def new_columns(groups: int, sizes: int) -> Columns:
-    """Allocate the columns of one player, none in play."""
-    return Columns(
-        np.empty((4, MAX_COLUMNS, groups)),
-        np.zeros(MAX_COLUMNS + 2),
-        np.zeros(MAX_COLUMNS + 2),
-        np.zeros(MAX_COLUMNS),
-        np.zeros(MAX_COLUMNS, np.int64),
-        np.zeros(1, np.int64),
-        np.zeros(sizes, np.bool_),
-        0,
-    )
+class Room(NamedTuple):
+    """What a solve works on and what it leaves behind."""
+
+    iterate: Iterate
+    earlier: Iterate  # one of the same columns, near the path
+    best: Iterate  # the best strategies met; of their duals, the multipliers only
+    pooled: Columns  # of the adversary, where ties are broken evenly
+    payoffs_p: Matrix  # (3, K) of the predictor's sizes against several adversaries
+    payoffs_a: Matrix  # (2, L) of the adversary's
+    here: int
 
 
-@inner
-def new_iterate(problem: Problem) -> Iterate:
-    """Allocate an iterate with nothing in play."""
-    groups = problem.items.shape[1]
-    constraints = problem.limits.shape[1]
-    return Iterate(
-        new_columns(groups, problem.tables.shape[2]),
-        new_columns(groups, problem.tables.shape[1]),
-        np.zeros(groups + 1),
-        np.zeros(groups + 1),
-        np.zeros(constraints),
-        np.zeros(constraints),
-        np.zeros(2),
-        0,
-    )
+@lean
+def clear_columns(columns: Columns) -> None:
+    """Take all columns of a player out of play."""
+    columns.used[0] = 0
+    for a in range(columns.mass.shape[0]):
+        columns.mass[a] = 0.0
+        columns.dual_mass[a] = 0.0
+    for a in range(columns.price.shape[0]):
+        columns.price[a] = 0.0
+    for size in range(columns.member.shape[0]):
+        columns.member[size] = False
+
+
+@lean
+def clear(it: Iterate) -> None:
+    """Take everything out of play."""
+    clear_columns(it.adversary)
+    clear_columns(it.predictor)
+    for j in range(it.chain_mass.shape[0]):
+        it.chain_mass[j] = 0.0
+        it.chain_slack[j] = 0.0
+    for c in range(it.multiplier.shape[0]):
+        it.multiplier[c] = 0.0
+        it.multiplier_slack[c] = 0.0
+    for x in range(it.level.shape[0]):
+        it.level[x] = 0.0
 
 
 class Parts(NamedTuple):
