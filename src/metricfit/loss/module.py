@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from metricfit.loss.operator import apply_metric_loss
-from metricfit.loss.record import NOBODY, BatchSolution, Recorder
+from metricfit.loss.record import BatchSolution, Recorder
 from metricfit.loss.settings import DEFAULT_SCALE, GroupSize, Infeasible, Reduction, Scale, Settings
 from metricfit.metrics import Metric, get_metric
 
@@ -105,9 +104,7 @@ class MetricLoss(nn.Module):
 
     def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Return the loss of logits against targets of 0 and 1, of the same shape."""
-        # An exported program outlives this loss, and numbers of recorders mean nothing elsewhere.
-        number = NOBODY if torch.compiler.is_exporting() else self._number
-        return apply_metric_loss(logits, targets, self._text, number)
+        return apply_metric_loss(logits, targets, self._text, self._number)
 
     @property
     def metric(self) -> Metric:

@@ -20,7 +20,7 @@ from torch import Tensor
 from metricfit.loss.games import Outcome, play
 from metricfit.loss.gathering import gather_batch, is_parallel
 from metricfit.loss.path import on_device
-from metricfit.loss.record import Recorder, find_recorder
+from metricfit.loss.record import NOBODY, Recorder, find_recorder
 from metricfit.loss.settings import Settings, from_text
 from metricfit.solvers import ConvergenceWarning
 
@@ -176,9 +176,9 @@ class HostFunction(torch.autograd.Function):
     """The operator without the dispatcher, which takes as long as the rest of the loss on small batches."""
 
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, targets: Tensor, settings: str, recorder: int) -> Tensor:
-        """Play the games."""
-        loss, slope = play_batch(logits, targets, settings, recorder)
+    def forward(ctx: Any, logits: Tensor, rest: tuple[Tensor, str, int]) -> Tensor:
+        """Play the games; what has no derivative comes in one piece, as PyTorch looks at every argument."""
+        loss, slope = play_batch(logits, *rest)
         ctx.save_for_backward(slope, logits)
         return loss
 
@@ -190,7 +190,7 @@ class HostFunction(torch.autograd.Function):
         if torch.is_grad_enabled():
             # Who differentiates once more is to find the logits, and a zero.
             result = result + 0.0 * logits
-        return result, None, None, None
+        return result, None
 
 
 def apply_metric_loss(logits: Tensor, targets: Tensor, settings: str, recorder: int) -> Tensor:
@@ -198,23 +198,26 @@ def apply_metric_loss(logits: Tensor, targets: Tensor, settings: str, recorder: 
     apply: Any
     loss: Tensor
     if torch.compiler.is_compiling():
-        apply = metric_loss
+        # An exported program outlives the loss, and numbers of recorders mean nothing elsewhere.
+        number = NOBODY if torch.compiler.is_exporting() else recorder
+        loss = metric_loss(logits, targets, settings, number)[0]
     elif _is_watched() or not logits.is_cpu or type(logits) not in (Tensor, torch.nn.Parameter):
         apply = MetricLossFunction.apply
+        loss = apply(logits, targets, settings, recorder)[0]
     else:
         apply = HostFunction.apply
-        loss = apply(logits, targets, settings, recorder)
-        return loss
-    loss = apply(logits, targets, settings, recorder)[0]
+        loss = apply(logits, (targets, settings, recorder))
     return loss
+
+
+# These are not public; should they go, the operator is always called.
+_transforms = getattr(torch._C, "_are_functorch_transforms_active", None)
+_modes = getattr(torch._C, "_len_torch_dispatch_stack", None)
 
 
 def _is_watched() -> bool:
     """Whether a transform of ``torch.func`` or a tracer is active, which has to see an operator."""
-    # These are not public; should they go, the operator is always called.
-    transforms = getattr(torch._C, "_are_functorch_transforms_active", None)
-    modes = getattr(torch._C, "_len_torch_dispatch_stack", None)
-    return transforms is None or modes is None or transforms() or modes() > 0
+    return _transforms is None or _modes is None or _transforms() or _modes() > 0
 
 
 def _result_dtype(logits: Tensor) -> torch.dtype:
