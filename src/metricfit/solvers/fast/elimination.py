@@ -22,7 +22,7 @@ Border order: predictor masses (f), adversary prices (q), adversary masses (q + 
 
 from .border import lu_factorise, subtract_rows
 from .items import invert_items, weigh
-from .parts import hot_part
+from .parts import part
 from .state import (
     BETA,
     GAIN,
@@ -42,7 +42,7 @@ from .state import (
 )
 
 
-@hot_part
+@part
 def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
     """Compute the border of the Newton system without the items' marginals; upper triangle."""
     adversary, predictor = it.adversary, it.predictor
@@ -176,7 +176,7 @@ def gather(w: Workspace, first: int, q: int, f: int, share: Floats) -> None:
                 mixed[a] = source[a]
 
 
-@hot_part
+@part
 def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
     """Eliminate the chain by a Kalman filter and complete the border's Schur complement."""
     adversary, predictor = it.adversary, it.predictor
@@ -261,7 +261,7 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
             w.border[x2, x] = w.border[x, x2]
 
 
-@hot_part
+@part
 def factorise(problem: Problem, it: Iterate, w: Workspace, regularisation: float) -> None:
     """Eliminate the items, then the chain, and factorise what remains."""
     q, f = it.adversary.used[0], it.predictor.used[0]

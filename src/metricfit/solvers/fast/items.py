@@ -23,7 +23,7 @@ neighbours in memory.
 from typing import NamedTuple
 
 from .border import subtract_rows, subtract_rows_twice
-from .parts import hot_part, part
+from .parts import part
 from .state import (
     CURVATURE,
     DUAL_INSIDE,
@@ -212,7 +212,7 @@ def invert_items(it: Iterate, w: Workspace) -> None:
         transpose(w.mixed, max(q, f))
 
 
-@hot_part
+@part
 def answer_items(w: Workspace, q: int, f: int) -> None:
     """STEP of both players' marginals from their RHS, g of the adversary and h of the predictor.
 

@@ -2,7 +2,7 @@
 
 from .border import lu_solve
 from .items import answer_items
-from .parts import hot_part
+from .parts import part
 from .state import (
     ALPHA,
     BETA,
@@ -32,7 +32,7 @@ from .state import (
 )
 
 
-@hot_part
+@part
 def evaluate(problem: Problem, it: Iterate, w: Workspace) -> None:
     """Item values of both players and the residuals of every linear equation."""
     adversary, predictor = it.adversary, it.predictor
@@ -161,7 +161,7 @@ def evaluate(problem: Problem, it: Iterate, w: Workspace) -> None:
         w.residual_border[levels + 2 + c] = slack
 
 
-@hot_part
+@part
 def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
     """Solve for the step that removes the residuals and meets the complementarity targets."""
     adversary, predictor = it.adversary, it.predictor

@@ -12,7 +12,6 @@ they must be pinned, see :mod:`.pinning`.
 from collections.abc import Callable
 from functools import cache
 from inspect import get_annotations
-from types import FunctionType
 from typing import Any, TypeVar, cast
 
 import numba as nb
@@ -24,7 +23,7 @@ from metricfit.game.compiled import remember
 from .pinning import kind, kinds_of
 from .state import HERE, LEAN, Parts
 
-__all__ = ["addresses", "hot_part", "part"]
+__all__ = ["addresses", "part"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -35,31 +34,18 @@ def compile_kernel(function: Any) -> bool:
     return not function.stats.cache_misses
 
 
-body: Any = None
-
-
-def entry(*arguments: Any) -> Any:
-    """Do what a hot part does; each has its own ``body``."""
-    return body(*arguments)
-
-
 class Part:
     """A compiled function with the types it is compiled for."""
 
-    def __init__(self, function: Callable[..., Any], hot: bool) -> None:
+    def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self.hot = hot
-        if hot:
-            names = {"__name__": __name__, "body": nb.njit(**LEAN, forceinline=True)(function)}
-            function = FunctionType(entry.__code__, names)
-            function.__qualname__ = self.function.__qualname__
         self.compiled = remember(nb.njit(**LEAN)(function), HERE)
 
     @property
     def signature(self) -> Any:
-        """The types of result and parameters; a hot part takes the latter in a tuple."""
-        result, given = kind(get_annotations(self.function)["return"]), kinds_of(self.function)
-        return result(nb.types.StarArgTuple.from_types(given)) if self.hot else result(*given)
+        """The types of result and parameters."""
+        result = kind(get_annotations(self.function)["return"])
+        return result(*kinds_of(self.function))
 
     def address(self) -> int:
         """Compile the part, or load it from disk, and return where it is."""
@@ -78,33 +64,20 @@ def addresses() -> Parts:
 
 def part(function: Function) -> Function:
     """Compile a function on its own; it allocates nothing, and only compiled functions call it."""
-    return cast(Function, _registered(Part(function, hot=False)))
-
-
-def hot_part(function: Function) -> Function:
-    """Compile a function on its own, and optimise it twice, which takes longer but pays in every step.
-
-    It is compiled and then inlined into a function that does nothing else. When LLVM vectorises a loop, it
-    puts checks in front that arrays do not overlap, and only the second time around it moves them out of the
-    loops outside: most loops here have so few turns that the checks took as long as the rest.
-    """
-    return cast(Function, _registered(Part(function, hot=True)))
-
-
-def _registered(own: Part) -> Any:
-    name = own.function.__name__
+    own = Part(function)
+    name = function.__name__
     REGISTERED[name] = own
-    workspace = list(get_annotations(own.function)).index("w")
+    workspace = list(get_annotations(function)).index("w")
     index = Parts._fields.index(name)
 
     @intrinsic
     def call(typing: Any, *arguments: Any) -> Any:
         signature = own.signature
-        given = nb.types.StarArgTuple.from_types(kinds_of(own.function))
+        given = nb.types.StarArgTuple.from_types(signature.args)
         place = given.types[workspace].fields.index("parts")
 
         def generate(context: Any, builder: Any, _: Any, packed: Any) -> Any:
-            values = packed if own.hot else cgutils.unpack_tuple(builder, packed[0])
+            values = cgutils.unpack_tuple(builder, packed[0])
             shape = context.call_conv.get_function_type(signature.return_type, signature.args)
             address = builder.extract_value(packed[0], [workspace, place, index])
             target = builder.inttoptr(address, shape.as_pointer())
@@ -116,4 +89,4 @@ def _registered(own: Part) -> Any:
 
         return signature.return_type(given), generate
 
-    return call
+    return cast(Function, call)

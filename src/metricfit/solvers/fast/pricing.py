@@ -5,7 +5,7 @@ They bound the value of the restricted game from both sides and say which sizes 
 
 import numpy as np
 
-from .parts import hot_part
+from .parts import part
 from .state import (
     ALPHA,
     BETA,
@@ -87,7 +87,7 @@ def smallest_sum_bound(value: Floats, count: Floats, order: Ints, size: float) -
     return total
 
 
-@hot_part
+@part
 def price_adversary(
     problem: Problem, it: Iterate, w: Workspace, stride: int, bar: float, value: Vector
 ) -> None:
@@ -135,7 +135,7 @@ def price_adversary(
             bar = min(bar, total)
 
 
-@hot_part
+@part
 def price_predictor(
     problem: Problem,
     adversary: Columns,

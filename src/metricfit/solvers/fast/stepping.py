@@ -11,7 +11,7 @@ changes follow from :math:`t = \Delta x / x`: they are :math:`t` and :math:`-1 -
 import numpy as np
 
 from .newton import direction
-from .parts import hot_part
+from .parts import part
 from .state import (
     COMP_CHAIN,
     COMP_INSIDE,
@@ -198,7 +198,7 @@ def move_columns(columns: Columns, side: Floats, step_mass: Floats, own: float, 
             columns.marginal[OUTSIDE, a, i] += own * dy
 
 
-@hot_part
+@part
 def newton_step(problem: Problem, it: Iterate, w: Workspace, mu: float, pairs: float) -> bool:
     """Take a predictor-corrector step from fresh residuals and factors; False if it broke down."""
     adversary, predictor = it.adversary, it.predictor
