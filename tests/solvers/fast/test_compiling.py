@@ -19,7 +19,13 @@ from metricfit.solvers.fast import compiling
 from metricfit.solvers.fast.parts import REGISTERED
 from metricfit.solvers.fast.pinning import Held, kind
 from metricfit.solvers.fast.playing import Setting
-from metricfit.solvers.fast.restriction import chain_order, opening_sizes, restrict, whole_tables
+from metricfit.solvers.fast.restriction import (
+    chain_order,
+    opening_sizes,
+    restrict,
+    whole_setting,
+    whole_tables,
+)
 from metricfit.solvers.fast.state import Parts
 
 PROGRAM = """
@@ -43,7 +49,8 @@ def test_every_problem_has_the_types_that_the_solver_is_compiled_for(metric: mf.
     tables, sizes = whole_tables(metric, n)
     order, opening = chain_order(game, sizes), opening_sizes(game)
     held = restrict(game, sizes, order, tables, sizes, sizes, sizes, opening)
-    assert tuple(map(numba.typeof, held.value)) == tuple(kind(Setting).types)
+    for setting in (held, whole_setting(metric, n, game.split)):
+        assert tuple(map(numba.typeof, setting.value)) == tuple(kind(Setting).types)
     with pytest.raises(AssertionError, match="misread"):
         Held(held.value._replace(chain=held.value.chain[::-1]))
 

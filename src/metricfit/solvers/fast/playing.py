@@ -59,11 +59,10 @@ class Setting(NamedTuple):
     adversary_sizes: Vector
     chain: Indices
     limits: Cube
-    chain_gain: Matrix
     rows: Indices  # (K,) sizes of the predictor, in items
     columns: Indices  # (L,) sizes of the adversary, in items
     blocks: Indices  # (G + 1,) as of a strategy
-    order: Indices  # (G,) in which the blocks join the chain
+    order: Indices  # (G,) in which the blocks join the chain; if empty, that of falling scores
     split: int  # as of a game
     reach: float  # scores beyond decide their items
     opening: Indices  # rows that the predictor has in play from the start
@@ -93,6 +92,20 @@ def span(values: Floats) -> tuple[float, float]:
     for x in range(values.shape[0]):
         smallest, largest = min(smallest, values[x]), max(largest, values[x])
     return smallest, largest
+
+
+@inner
+def chain_gains(limits: Floats, chain: Ints, blocks: Ints, order: Ints, split: int, unit: float) -> Floats:
+    """Return the value of every constraint for the sets of the chain."""
+    sets, constraints = chain.shape[0], limits.shape[1]
+    gains = np.empty((constraints, sets))
+    hits = 0.0
+    for j in range(sets):
+        for c in range(constraints):
+            gains[c, j] = limits[GAIN, c, chain[j]] * hits + limits[OFFSET, c, chain[j]]
+        if j < sets - 1 and blocks[order[j]] < split:
+            hits += (blocks[order[j] + 1] - blocks[order[j]]) / unit
+    return gains
 
 
 @inner
@@ -176,13 +189,14 @@ def solve_games(
     """
     setting, room, w = setting_at(setting_address), room_at(room_address), workspace_at(workspace_address)
     best = room.best
-    order, chain, blocks, split = setting.order, setting.chain, setting.blocks, setting.split
+    chain, blocks, split = setting.chain, setting.blocks, setting.split
     n = scores.shape[1]
     canonical = np.empty(n)
     for game in range(scores.shape[0]):
         ranking = canonical_order(scores[game], split)
         for i in range(n):
             canonical[i] = scores[game, ranking[i]]
+        order = setting.order if setting.order.shape[0] > 0 else canonical_order(canonical, n)
         problem = Problem(
             setting.tables,
             setting.tables_t,
@@ -191,7 +205,7 @@ def solve_games(
             sum_up(canonical, blocks, order, split, setting.reach),
             chain,
             setting.limits,
-            setting.chain_gain,
+            chain_gains(setting.limits, chain, blocks, order, split, n / order.shape[0]),
             0,
         )
         proved_upper, proved_lower, iterations = follow_path(

@@ -8,15 +8,16 @@ from typing import NamedTuple
 import numpy as np
 
 from metricfit.game import Game, most_slack
+from metricfit.game.feasibility import constraint_rows
 from metricfit.metrics import Metric
 
 from .pinning import Held
 from .playing import Setting
-from .state import ALPHA, GAIN, OFFSET, Floats, Ints
+from .state import ALPHA, Floats, Ints
 
 __all__ = ["Tables", "chain_order", "opening_sizes", "restrict", "tables_at", "whole_setting", "whole_tables"]
 
-NO_ROWS = np.empty(0, np.int64)
+NO_ROWS = NO_ORDER = np.empty(0, np.int64)
 
 
 class Tables(NamedTuple):
@@ -47,27 +48,32 @@ def whole_tables(metric: Metric, n: int) -> tuple[Tables, Ints]:
     return tables_at(metric, n, sizes, sizes), sizes
 
 
-@lru_cache(maxsize=64)
-def whole_setting(metric: Metric, n: int) -> Held[Setting]:
-    """Return the setting of all games of `n` items without constraints, every item and size on its own."""
+@lru_cache(maxsize=256)
+def whole_setting(metric: Metric, n: int, split: int) -> Held[Setting]:
+    """Return the setting of games of `n` items, every item and size on its own.
+
+    Under constraints ``split`` is the number of positive labels, otherwise `n`.
+    """
     tables, sizes = whole_tables(metric, n)
-    nothing = np.empty((2, 0, n + 1))
     numbers = sizes.astype(np.float64)
+    limits, opening, order = np.empty((2, 0, n + 1)), NO_ROWS, np.arange(n)
+    if metric.constraints:
+        gain, offset = constraint_rows(metric.constraints, n, split)
+        limits, opening, order = np.stack((gain, offset)), most_slack(gain, offset, split).sizes, NO_ORDER
     setting = Setting(
         tables.tables,
         tables.tables_t,
         numbers,
         numbers,
         sizes,
-        nothing,
-        nothing[GAIN],
+        limits,
         sizes,
         sizes,
         sizes,
-        np.arange(n),
-        n,
+        order,
+        split,
         tables.reach,
-        NO_ROWS,
+        opening,
         0,
     )
     return Held(setting)
@@ -105,14 +111,8 @@ def restrict(
     """
     whole, whole_t = tables.tables, tables.tables_t
     unit = game.n / (blocks.size - 1)
-    if game.gain.shape[0] == 0:
-        limits, chain_gain = np.empty((2, 0, rows.size)), np.empty((0, chain.size))
-    else:
-        positives = np.where(blocks[:-1] < game.split, np.diff(blocks), 0)[order]
-        hits = np.concatenate((np.zeros(1), np.cumsum(positives / unit)))
-        # Indexing lays several constraints out side by side, and kernels are compiled for rows.
-        limits = np.ascontiguousarray(np.stack((game.gain[:, rows] * unit, game.offset[:, rows])))
-        chain_gain = np.ascontiguousarray(limits[GAIN][:, chain] * hits + limits[OFFSET][:, chain])
+    # Indexing lays several constraints out side by side, and kernels are compiled for rows.
+    limits = np.ascontiguousarray(np.stack((game.gain[:, rows] * unit, game.offset[:, rows])))
     if unit != 1.0:
         whole, whole_t = whole.copy(), whole_t.copy()
         whole[ALPHA] *= unit
@@ -124,7 +124,6 @@ def restrict(
         columns / unit,
         chain,
         limits,
-        chain_gain,
         rows,
         columns,
         blocks,

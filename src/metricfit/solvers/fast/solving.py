@@ -27,7 +27,7 @@ from .grouping import first_blocks, refined_blocks, sizes_to_try
 from .memory import memory_for
 from .pinning import Held
 from .playing import Setting, solve_games
-from .restriction import chain_order, opening_sizes, restrict, tables_at, whole_setting, whole_tables
+from .restriction import chain_order, opening_sizes, restrict, tables_at, whole_setting
 from .state import MAX_COLUMNS, Floats, Ints
 
 __all__ = ["judge_fast", "solve_fast"]
@@ -117,7 +117,7 @@ def _judge(metric: Metric, scores: Floats, tol: float, max_iter: int) -> tuple[F
     alpha, beta = metric.table(n)
     memory = memory_for(n, 0, n + 1, n + 1)
     solve_games(
-        whole_setting(metric, n).address,
+        whole_setting(metric, n, n).address,
         scores,
         FIRST_TARGET * tol,
         max_iter,
@@ -151,10 +151,7 @@ def _ready() -> None:
 
 
 def _solve_items(game: Game, tol: float, max_iter: int) -> Answer:
-    tables, sizes = whole_tables(game.metric, game.n)
-    setting = restrict(
-        game, sizes, chain_order(game, sizes), tables, sizes, sizes, sizes, opening_sizes(game)
-    )
+    setting = whole_setting(game.metric, game.n, game.split)
     iterations = 0
     answer = None
     for target in (FIRST_TARGET * tol, SECOND_TARGET * tol):
@@ -188,7 +185,7 @@ class _Attempt(NamedTuple):
 
 def _attempt(game: Game, held: Held[Setting], target: float, steps: int, regularisation: float) -> _Attempt:
     setting = held.value
-    groups, constraints = setting.order.size, setting.limits.shape[1]
+    groups, constraints = setting.blocks.size - 1, setting.limits.shape[1]
     most = max(MAX_COLUMNS + 2, min(setting.rows.size, groups + 1 + MAX_COLUMNS))
     multipliers, sizes, weights, marginals = _room(constraints, most, groups)
     memory = memory_for(groups, constraints, setting.rows.size, setting.columns.size)
