@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from metricfit.solvers.fast import pricing
+from metricfit.solvers.fast import playing, pricing
 
 smallest_sum, smallest_sum_bound = pricing.smallest_sum, pricing.smallest_sum_bound
 ITEMS = 7
@@ -47,3 +47,16 @@ def test_the_bound_is_exact_in_the_right_order(value, size):
     order = np.argsort(value)
     below = bound(value, np.ones(ITEMS), order, float(size))
     assert below == pytest.approx(exact(value, np.ones(ITEMS), order, float(size)))
+
+
+@nb.njit
+def bounds_of(values):
+    return playing.span(values)
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_payoffs_that_are_not_numbers_prove_nothing(place):
+    values = np.array([0.3, -0.2, 0.1])
+    assert bounds_of(values) == (-0.2, 0.3)
+    values[place] = np.nan
+    assert bounds_of(values) == (-np.inf, np.inf)

@@ -25,7 +25,7 @@ from .state import Parts
 __all__ = ["compile_solver"]
 
 MOST_WORKERS = 4
-"""One of them is busy with the kernel alone for a third of the work."""
+"""One of them is busy with the kernel alone for a quarter of the work."""
 
 LLVM_OPTIONS = (
     "--force-vector-width=4",

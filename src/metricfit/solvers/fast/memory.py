@@ -20,15 +20,15 @@ MOST_KEPT = 400
 
 
 class Memory(NamedTuple):
-    """All of it, which may hold anything."""
+    """All of it, which may hold anything, and what it is large enough for."""
 
+    shape: tuple[int, int, int, int]
     room: Held[Room]
     workspace: Held[Workspace]
 
 
 class _Kept(threading.local):
-    shape: tuple[int, int, int, int] | None = None
-    memory: Memory | None = None
+    latest: Memory | None = None
 
 
 KEPT = _Kept()
@@ -37,12 +37,11 @@ KEPT = _Kept()
 def memory_for(groups: int, constraints: int, rows: int, columns: int) -> Memory:
     """Return memory for a problem of this size, with so many sizes of predictor and adversary."""
     shape = groups, constraints, rows, columns
-    if KEPT.memory is not None and KEPT.shape == shape:
-        return KEPT.memory
-    memory = Memory(Held(_new_room(*shape)), Held(_new_workspace(groups, constraints)))
-    if groups <= MOST_KEPT:
-        KEPT.shape, KEPT.memory = shape, memory
-    return memory
+    found = KEPT.latest
+    if found is None or found.shape != shape:
+        found = Memory(shape, Held(_new_room(*shape)), Held(_new_workspace(groups, constraints)))
+        KEPT.latest = found if groups <= MOST_KEPT else None
+    return found
 
 
 def _new_room(groups: int, constraints: int, rows: int, columns: int) -> Room:

@@ -87,9 +87,14 @@ def canonical_order(scores: Floats, split: int) -> Ints:
 
 @inner
 def span(values: Floats) -> tuple[float, float]:
-    """Return the smallest and the largest value; to compile NumPy's own takes longer than to solve a game."""
+    """Return bounds of the values, which are infinite if one is not a number and so proves nothing.
+
+    They are the smallest and the largest; to compile NumPy's own takes longer than to solve a game.
+    """
     smallest, largest = np.inf, -np.inf
     for x in range(values.shape[0]):
+        if np.isnan(values[x]):
+            return -np.inf, np.inf
         smallest, largest = min(smallest, values[x]), max(largest, values[x])
     return smallest, largest
 

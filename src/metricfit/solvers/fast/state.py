@@ -185,23 +185,23 @@ class Parts(NamedTuple):
     nobody waits for a long one at the end.
     """
 
-    price_predictor: int
-    add_predictor: int
-    split_column: int
     approach: int
-    start: int
+    price_predictor: int
     pool: int
-    answer_items: int
-    price_adversary: int
-    restore: int
     add_adversary: int
+    price_adversary: int
+    start: int
+    split_column: int
     factorise: int
+    answer_items: int
+    add_predictor: int
+    restore: int
     eliminate_items: int
+    direction: int
     evaluate: int
     filter_chain: int
-    invert_items: int
-    direction: int
     newton_step: int
+    invert_items: int
     follow_path: int
 
 
