@@ -70,12 +70,12 @@ def lu_factorise(matrix: Floats, m: int, pivot: Ints, scale: Floats) -> None:
         scale[x] = 1.0
     for _ in range(2):
         for x in range(m):
-            largest = 0.0
+            total = 0.0
             for y in range(m):
-                largest = max(largest, abs(matrix[x, y]) * scale[y])
-            largest *= scale[x]
-            if largest > 0.0:
-                scale[x] /= np.sqrt(largest)
+                total += abs(matrix[x, y]) * scale[y]
+            total *= scale[x]
+            if total > 0.0:
+                scale[x] /= np.sqrt(total)
     for x in range(m):
         for y in range(m):
             matrix[x, y] *= scale[x] * scale[y]
