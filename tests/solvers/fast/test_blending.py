@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from metricfit.solvers.fast import blending
 from metricfit.solvers.fast.state import INSIDE, MAX_COLUMNS, Columns
 
-best_share, mix_columns, share_of = blending.best_share, blending.mix_columns, blending.share_of
+best_share, share_of = blending.best_share, blending.share_of
+mix_chain, mix_columns = blending.mix_chain, blending.mix_columns
 
 
 @nb.njit
@@ -17,8 +18,13 @@ def the_best_share(kept, new, shift):
 
 
 @nb.njit
-def mixed(kept, new, share):
-    mix_columns(kept, new, share)
+def mixed(kept, new, share, blocks):
+    mix_columns(kept, new, share, blocks, blocks.shape[0] - 1)
+
+
+@nb.njit
+def mixed_chain(kept, new, share, blocks):
+    mix_chain(kept, new, share, blocks, blocks.shape[0] - 1)
 
 
 @nb.njit
@@ -69,7 +75,7 @@ def by_size(columns):
 def test_columns_of_one_size_are_mixed_and_others_kept():
     one, other = strategy([3, 1], 0), strategy([1, 4, 2], 1)
     before, added = by_size(one), by_size(other)
-    mixed(one, other, 0.25)
+    mixed(one, other, 0.25, np.arange(6))
     after = by_size(one)
     assert set(after) == {1, 2, 3, 4}
     for size, (mass, inside) in after.items():
@@ -80,8 +86,22 @@ def test_columns_of_one_size_are_mixed_and_others_kept():
 
 def test_a_whole_share_replaces_what_was_there():
     one, other = strategy([3, 1], 0), strategy([1, 4], 1)
-    mixed(one, other, 1.0)
+    mixed(one, other, 1.0, np.arange(6))
     assert set(by_size(one)) == {1, 4}
+
+
+def test_items_of_a_group_get_what_the_group_has():
+    one, other = strategy([3, 1], 0), strategy([1], 1)
+    before, added = by_size(one)[1][1], by_size(other)[1][1]
+    mixed(one, other, 0.25, np.array([0, 2, 5]))
+    expected = 0.75 * before + 0.25 * added[[0, 0, 1, 1, 1]]
+    np.testing.assert_allclose(by_size(one)[1][1], expected)
+
+
+def test_sets_of_the_chain_end_with_groups():
+    chain = np.full(6, 1.0 / 6.0)
+    mixed_chain(chain, np.array([0.5, 0.2, 0.3]), 0.5, np.array([0, 2, 5]))
+    np.testing.assert_allclose(chain, 0.5 * np.full(6, 1.0 / 6.0) + 0.5 * np.array([0.5, 0, 0.2, 0, 0, 0.3]))
 
 
 def test_strategies_that_do_not_fit_together_are_not_mixed():

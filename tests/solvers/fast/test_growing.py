@@ -30,12 +30,12 @@ def balanced(columns, change, count, size, mu, scratch):
 
 @nb.njit
 def dropped(columns, gain, level, gap):
-    return drop_columns(columns, gain, level, gap)
+    return drop_columns(columns, gain, level, gap, ITEMS)
 
 
 @nb.njit
 def approached(columns, other, share):
-    approach_columns(columns, other, share)
+    approach_columns(columns, other, ITEMS, share)
 
 
 @nb.njit

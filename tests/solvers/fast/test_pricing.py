@@ -15,12 +15,12 @@ ITEMS = 7
 
 @nb.njit
 def exact(value, count, order, size):
-    return smallest_sum(value, count, order, size)
+    return smallest_sum(value, count, order, size)[0]
 
 
 @nb.njit
 def bound(value, count, order, size):
-    return smallest_sum_bound(value, count, order, size)
+    return smallest_sum_bound(value, count, order, size, 0, 0.0)[0]
 
 
 values = arrays(np.float64, ITEMS, elements=st.floats(-10.0, 10.0))
@@ -42,11 +42,33 @@ def test_the_bound_holds_whatever_the_order(value, count, order, share):
     assert below <= exact(value, count, order, size) + 1e-9
 
 
-@given(values, st.integers(0, ITEMS))
-def test_the_bound_is_exact_in_the_right_order(value, size):
-    order = np.argsort(value)
-    below = bound(value, np.ones(ITEMS), order, float(size))
-    assert below == pytest.approx(exact(value, np.ones(ITEMS), order, float(size)))
+@given(values, counts, st.floats(0.0, 1.0))
+def test_the_bound_is_exact_in_the_right_order(value, count, share):
+    order, size = np.argsort(value), share * count.sum()
+    below = bound(value, count, order, size)
+    assert below == pytest.approx(exact(value, count, order, size))
+
+
+@nb.njit
+def one_after_the_other(value, count, order, sizes):
+    found = np.empty(sizes.shape[0])
+    place, before = 0, 0.0
+    for x in range(sizes.shape[0]):
+        found[x], place, before = smallest_sum_bound(value, count, order, sizes[x], place, before)
+        if x % 3 == 1:
+            _, place, before = smallest_sum(value, count, order, sizes[x])
+    return found
+
+
+@given(values, counts, st.permutations(range(ITEMS)))
+def test_a_place_is_found_from_that_of_a_smaller_size_on(value, count, order):
+    order, sizes = np.array(order), np.arange(count.sum() + 1.0)
+    below = one_after_the_other(value, count, order, sizes)
+    for x, size in enumerate(sizes):
+        least = exact(value, count, np.array(order), size)
+        assert below[x] <= least + 1e-9
+        if x > 1:  # it was sorted on the way
+            assert below[x] == pytest.approx(least)
 
 
 @nb.njit

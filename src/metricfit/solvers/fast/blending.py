@@ -8,7 +8,7 @@ so that a mixture of two proves a better bound than either.
 import numpy as np
 
 from .pricing import largest
-from .state import INSIDE, MAX_COLUMNS, Columns, Floats, lean
+from .state import INSIDE, MAX_COLUMNS, Columns, Floats, Ints, lean
 
 HALVINGS = 25
 
@@ -73,8 +73,29 @@ def share_of(kept: Columns, new: Columns, losses: Floats, new_losses: Floats, sh
 
 
 @lean
-def mix_columns(kept: Columns, new: Columns, share: float) -> None:
-    """Move a player's strategy to its mixture with a new one, which takes this share."""
+def add_items(kept: Floats, new: Floats, share: float, blocks: Ints, groups: int) -> None:
+    """Add this share of what every item of a group has."""
+    if groups == kept.shape[0]:
+        for i in range(groups):
+            kept[i] += share * new[i]
+        return
+    for g in range(groups):
+        for i in range(blocks[g], blocks[g + 1]):
+            kept[i] += share * new[g]
+
+
+@lean
+def mix_chain(kept: Floats, new: Floats, share: float, blocks: Ints, groups: int) -> None:
+    """Move the chain's probabilities to their mixture with new ones, which are of fewer sets."""
+    for j in range(kept.shape[0]):
+        kept[j] = 0.0 if share == 1.0 else kept[j] * (1.0 - share)
+    for g in range(groups + 1):
+        kept[blocks[g]] += share * new[g]
+
+
+@lean
+def mix_columns(kept: Columns, new: Columns, share: float, blocks: Ints, groups: int) -> None:
+    """Move a player's strategy to its mixture with a new one of these groups, which takes this share."""
     if share == 1.0:
         kept.used[0] = 0
     for a in range(kept.used[0]):
@@ -92,5 +113,4 @@ def mix_columns(kept: Columns, new: Columns, share: float) -> None:
             for i in range(kept.marginal.shape[2]):
                 kept.marginal[INSIDE, place, i] = 0.0
         kept.mass[place] += share * new.mass[a]
-        for i in range(kept.marginal.shape[2]):
-            kept.marginal[INSIDE, place, i] += share * new.marginal[INSIDE, a, i]
+        add_items(kept.marginal[INSIDE, place], new.marginal[INSIDE, a], share, blocks, groups)

@@ -23,7 +23,7 @@ def tidy_columns(columns: Columns, count: Floats, sizes: Floats, total: float) -
     """Remove rounding from the marginals, so that the bounds computed from them are valid."""
     used = columns.used[0]
     if abs(total - 1.0) > 1e-14:
-        dilute(columns, 1.0 / total)
+        dilute(columns, 1.0 / total, count.shape[0])
     for a in range(used):
         mass = columns.mass[a]
         inside, outside = 0.0, 0.0
@@ -54,7 +54,7 @@ def tidy(problem: Problem, it: Iterate) -> None:
     for b in range(adversary.used[0]):
         total += adversary.mass[b]
     tidy_columns(adversary, problem.items[WEIGHT], problem.adversary_sizes, total)
-    sets = it.chain_mass.shape[0]
+    sets = problem.items.shape[1] + 1
     total = 0.0
     for j in range(sets):
         total += it.chain_mass[j]
@@ -66,14 +66,14 @@ def tidy(problem: Problem, it: Iterate) -> None:
 
 
 @lean
-def copy_strategy(source: Columns, target: Columns) -> None:
+def copy_strategy(source: Columns, target: Columns, groups: int) -> None:
     """Copy a player's strategy, without its dual variables."""
     target.used[0] = source.used[0]
     for a in range(MAX_COLUMNS + 2):
         target.mass[a] = source.mass[a]
     for a in range(source.used[0]):
         target.size_index[a] = source.size_index[a]
-        for i in range(source.marginal.shape[2]):
+        for i in range(groups):
             target.marginal[INSIDE, a, i] = source.marginal[INSIDE, a, i]
 
 
@@ -87,7 +87,7 @@ def pool(problem: Problem, adversary: Columns, w: Workspace, row: int, target: C
     """
     groups = problem.items.shape[1]
     used = adversary.used[0]
-    copy_strategy(adversary, target)
+    copy_strategy(adversary, target, groups)
     member = w.order[0]  # groups of this label, in the order of the chain
     first = w.order[1]  # where each pool begins in it
     level, weight = w.scratch[0], w.scratch[1]

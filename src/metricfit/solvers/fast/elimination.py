@@ -163,10 +163,10 @@ def add_multiples(rows: Floats, factor: Floats, vector: Floats, count: int, m: i
 
 
 @lean
-def gather(w: Workspace, first: int, q: int, f: int, share: Floats) -> None:
+def gather(w: Workspace, first: int, groups: int, q: int, f: int, share: Floats) -> None:
     """Copy N and M' of a few items from ``first`` on, so that an item's are next to each other."""
     for b in range(q):
-        for c in range(min(share.shape[0], w.inverse.shape[2] - first)):
+        for c in range(min(share.shape[0], groups - first)):
             own, source = share[c, b, :q], w.inverse[b, :q, first + c]
             for b2 in range(q):
                 own[b2] = source[b2]
@@ -209,7 +209,7 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
                     state[b, masses + b] -= value * out[b]
             else:
                 if i % TOGETHER == 0:
-                    gather(w, i, q, f, share)
+                    gather(w, i, groups, q, f, share)
                 for a in range(f):
                     out_p[a] = w.predictor[OUT, a, i]
                 for b in range(q):
@@ -265,9 +265,10 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
 def factorise(problem: Problem, it: Iterate, w: Workspace, regularisation: float) -> None:
     """Eliminate the items, then the chain, and factorise what remains."""
     q, f = it.adversary.used[0], it.predictor.used[0]
-    weigh(it.adversary, w.adversary, regularisation)
-    weigh(it.predictor, w.predictor, regularisation)
-    invert_items(it, w)
+    groups = problem.items.shape[1]
+    weigh(it.adversary, w.adversary, groups, regularisation)
+    weigh(it.predictor, w.predictor, groups, regularisation)
+    invert_items(it, w, groups)
     eliminate_items(problem, it, w)
     filter_chain(problem, it, w)
     lu_factorise(w.border, 2 * f + 2 * q + 4 + it.multiplier.shape[0], w.pivot, w.scale)

@@ -45,7 +45,7 @@ def central_column(
     ``sum(count * share) = size``, to a relative precision, and returns the price; its search starts at the
     guess, if that is between the bounds.
     """
-    groups = value.shape[0]
+    groups = count.shape[0]
     sharpness = mass / mu
     low, high, total = value[0], value[0], 0.0
     for i in range(groups):
@@ -90,7 +90,7 @@ def open_column(
     a = columns.used[0]
     mu *= ITEM_SHARE
     price = central_column(value, count, size, mass, mu, share, np.inf, 1e-6)
-    for i in range(value.shape[0]):
+    for i in range(count.shape[0]):
         columns.marginal[INSIDE, a, i] = mass * share[i]
         columns.marginal[OUTSIDE, a, i] = mass * (1.0 - share[i])
         columns.marginal[DUAL_INSIDE, a, i] = mu / columns.marginal[INSIDE, a, i]
@@ -104,11 +104,11 @@ def open_column(
 
 
 @lean
-def dilute(columns: Columns, factor: float) -> None:
+def dilute(columns: Columns, factor: float, groups: int) -> None:
     """Scale a player's columns to make room for a new one."""
     for a in range(columns.used[0]):
         columns.mass[a] *= factor
-        for i in range(columns.marginal.shape[2]):
+        for i in range(groups):
             columns.marginal[INSIDE, a, i] *= factor
             columns.marginal[OUTSIDE, a, i] *= factor
     columns.mass[MAX_COLUMNS] *= factor
@@ -132,7 +132,7 @@ def item_costs(problem: Problem, it: Iterate, column: int, cost: Floats) -> None
 @part
 def add_adversary(problem: Problem, it: Iterate, w: Workspace, column: int, mass: float, mu: float) -> None:
     """Let the adversary play sets of this size too."""
-    dilute(it.adversary, 1.0 - mass)
+    dilute(it.adversary, 1.0 - mass, problem.items.shape[1])
     cost = w.scratch[0]
     item_costs(problem, it, column, cost)
     size = problem.adversary_sizes[column]
@@ -260,7 +260,7 @@ def add_predictor(problem: Problem, it: Iterate, w: Workspace, row: int, mass: f
     groups = problem.items.shape[1]
     loss, share, moved = w.scratch[0], w.scratch[1], w.factor
     mass *= 0.3
-    dilute(predictor, 1.0 - mass)
+    dilute(predictor, 1.0 - mass, groups)
     for j in range(groups + 1):
         it.chain_mass[j] *= 1.0 - mass
     first, last = nearby(problem, it, row, moved)
@@ -288,7 +288,7 @@ def add_predictor(problem: Problem, it: Iterate, w: Workspace, row: int, mass: f
 
 
 @lean
-def drop_columns(columns: Columns, gain: Floats, level: float, gap: float) -> bool:
+def drop_columns(columns: Columns, gain: Floats, level: float, gap: float, groups: int) -> bool:
     """Take sizes out of play that no near-optimal strategy uses; whether there were any.
 
     A column whose best set gains less than ``level`` by some amount has at most mass ``gap`` over that amount
@@ -301,7 +301,7 @@ def drop_columns(columns: Columns, gain: Floats, level: float, gap: float) -> bo
             columns.member[columns.size_index[a]] = False
             continue
         if kept < a:
-            for i in range(columns.marginal.shape[2]):
+            for i in range(groups):
                 columns.marginal[INSIDE, kept, i] = columns.marginal[INSIDE, a, i]
                 columns.marginal[OUTSIDE, kept, i] = columns.marginal[OUTSIDE, a, i]
                 columns.marginal[DUAL_INSIDE, kept, i] = columns.marginal[DUAL_INSIDE, a, i]

@@ -13,12 +13,13 @@ predictor, the adversary's problem is
 
 Mehrotra's predictor-corrector follows the central path. Whenever the duality gap has shrunk by a
 fixed factor both players' exact best responses over *all* sizes are computed; they bound the value
-of the whole game, and sizes that improve it join :math:`L` and :math:`F`.
+of the whole game, and sizes that improve it join :math:`L` and :math:`F`. Neighbours that are decided alike
+share their unknowns meanwhile (:mod:`.merging`).
 """
 
 import numpy as np
 
-from .blending import mix, mix_columns, share_of
+from .blending import mix, mix_chain, mix_columns, share_of
 from .cleaning import pool, tidy
 from .elimination import factorise
 from .growth import (
@@ -27,10 +28,13 @@ from .growth import (
     drop_columns,
     split_column,
 )
+from .merging import on_groups, regroup
 from .newton import evaluate
 from .parts import part
+from .pinning import pinned
 from .pricing import (
     chain_value,
+    chosen_score,
     largest,
     largest_outside,
     most_promising,
@@ -61,6 +65,9 @@ from .state import (
     lean,
 )
 from .stepping import newton_step
+
+MANY_COLUMNS = 6
+"""From this many of both players on items are grouped."""
 
 LATE = 20.0
 """From this many tolerances on the best responses of every size are looked at, and more often."""
@@ -153,7 +160,7 @@ def complementarity(problem: Problem, it: Iterate) -> tuple[float, float]:
 def constraint_slack(problem: Problem, it: Iterate, c: int) -> float:
     """Compute by how much the predictor's mixture satisfies constraint c."""
     slack = 0.0
-    for j in range(it.chain_mass.shape[0]):
+    for j in range(problem.items.shape[1] + 1):
         slack += it.chain_mass[j] * problem.chain_gain[c, j]
     predictor = it.predictor
     for a in range(predictor.used[0]):
@@ -191,6 +198,9 @@ def follow_path(
     value_l, kept_l = room.payoffs_a[0], room.payoffs_a[1]
     clear(it)
     clear(best)
+    whole, blocks = problem, room.grouping.blocks
+    for g in range(groups + 1):
+        blocks[g] = g
     adversary, predictor = it.adversary, it.predictor
     constraints = problem.limits.shape[1]
     rows, columns = problem.tables.shape[1:]
@@ -228,8 +238,10 @@ def follow_path(
             tidy(problem, it)
             stride = 1 if done or gap < LATE * tolerance else coarse
             inner_k, inner_l = chain_value(problem, adversary, w, it.multiplier), np.inf
+            for row in range(rows):
+                value_k[row] = np.inf
             price_predictor(problem, adversary, w, it.multiplier, predictor.member, stride, inner_k, value_k)
-            price_adversary(problem, it, w, stride, inner_k, value_l)
+            price_adversary(whole, problem, it, w, blocks, stride, inner_k, value_l)
             for row in range(rows):
                 if predictor.member[row]:
                     inner_k = max(inner_k, value_k[row])
@@ -243,6 +255,10 @@ def follow_path(
             if best_k > inner_k + 0.1 * tolerance:
                 pool(problem, adversary, w, row, pooled)
                 bar = chain_value(problem, pooled, w, it.multiplier)
+                # The means of items' gains have no larger sums; what was proved holds but for the scores.
+                change = chosen_score(problem, adversary) - chosen_score(problem, pooled)
+                for row in range(rows):
+                    value_p[row] = value_k[row] + change
                 price_predictor(problem, pooled, w, it.multiplier, predictor.member, stride, bar, value_p)
                 row = largest(value_p)
                 if value_p[row] < best_k:
@@ -255,7 +271,7 @@ def follow_path(
             if stride == 1:
                 share = share_of(best.adversary, chosen, kept_k, earned, 0.0) if upper < np.inf else 1.0
                 if share > 0.0:
-                    mix_columns(best.adversary, chosen, share)
+                    mix_columns(best.adversary, chosen, share, blocks, groups)
                     mix(best.multiplier, it.multiplier, share, 0.0)
                     mix(kept_k, earned, share, 0.0)
                     upper = kept_k[largest(kept_k)]
@@ -267,8 +283,8 @@ def follow_path(
                     share_of(best.predictor, predictor, kept_l, value_l, shift) if lower > -np.inf else 1.0
                 )
                 if share > 0.0:
-                    mix_columns(best.predictor, predictor, share)
-                    mix(best.chain_mass, it.chain_mass, share, 0.0)
+                    mix_columns(best.predictor, predictor, share, blocks, groups)
+                    mix_chain(best.chain_mass, it.chain_mass, share, blocks, groups)
                     mix(kept_l, value_l, share, shift)
                     lower = -kept_l[largest(kept_l)]
                 if upper - lower <= tolerance or done:
@@ -280,13 +296,14 @@ def follow_path(
                 or largest_outside(value_k, predictor.member) > needed_k
             )
             if missing and centred:
-                approach(it, w, earlier, BACK)
+                approach(it, w, earlier, groups, BACK)
                 gap, pairs = complementarity(problem, it)
+            outer = best_k + value_l[largest(value_l)]
             mass = min(0.1, 3.0 * gap / magnitude)
             mu = gap / pairs
             added = 0
-            dropped = drop_columns(adversary, value_l, -inner_l, gap)
-            dropped |= drop_columns(predictor, value_k, inner_k, gap)
+            dropped = drop_columns(adversary, value_l, -inner_l, gap, groups)
+            dropped |= drop_columns(predictor, value_k, inner_k, gap, groups)
             for _ in range(4):
                 l = most_promising(value_l, adversary.member, needed_l, radius)
                 if l < 0 or adversary.used[0] == MAX_COLUMNS:
@@ -303,12 +320,20 @@ def follow_path(
                 added += 1
             aim = max(0.4 * tolerance, 0.5 * gap)
             unbalanced = added > 0
+            if unbalanced:
+                # Solved much further, the restricted game would be fitted to the sizes it has.
+                aim = max(aim, 0.2 * outer)
+            if groups < whole.items.shape[1] or adversary.used[0] + predictor.used[0] >= MANY_COLUMNS:
+                count = regroup(whole, problem, it, w, room.grouping, gap, unbalanced)
+                if count > 0:
+                    groups, unbalanced = count, True
+                    problem = pinned(on_groups(whole, room.grouping, groups))
             centred = centred and not (dropped or unbalanced)
             priced = True
             continue
         priced = False
         if not centred and gap < 0.5 * first_gap:
-            approach(earlier, w, it, 1.0)
+            approach(earlier, w, it, groups, 1.0)
             centred = True
         iterations += 1
         factorise(problem, it, w, regularisation)

@@ -51,10 +51,10 @@ LOST = 1e-4
 
 
 @lean
-def weigh(columns: Columns, side: Floats, regularisation: float) -> None:
+def weigh(columns: Columns, side: Floats, groups: int, regularisation: float) -> None:
     """Compute the diagonal of one player's marginals, and what it is made of."""
     for a in range(columns.used[0]):
-        for i in range(side.shape[2]):
+        for i in range(groups):
             per_inside = 1.0 / columns.marginal[INSIDE, a, i]
             per_outside = 1.0 / columns.marginal[OUTSIDE, a, i]
             out = columns.marginal[DUAL_OUTSIDE, a, i] * per_outside
@@ -67,12 +67,11 @@ def weigh(columns: Columns, side: Floats, regularisation: float) -> None:
 
 
 @lean
-def invert(matrix: Floats, size: int, column: Floats, scaled: Floats) -> None:
+def invert(matrix: Floats, size: int, items: int, column: Floats, scaled: Floats) -> None:
     """Invert positive definite matrices in place by the symmetric sweep operator, without pivoting.
 
     Entry (x, y) of all of them is ``matrix[x, y]``; only the lower triangle is read, both are written.
     """
-    items = matrix.shape[2]
     for k in range(size):
         pivot = matrix[k, k]
         for i in range(items):
@@ -137,14 +136,13 @@ def side_of(w: Workspace, q: int, f: int) -> Side:
 
 
 @lean
-def invert_side(w: Workspace, q: int, f: int) -> bool:
+def invert_side(w: Workspace, q: int, f: int, items: int) -> bool:
     """Invert one player's blocks, and derive the other's and ``w.mixed``, which has the other's index first.
 
     False if the other's are lost to rounding.
     """
     small, large, alpha, alpha_t, own, other, s, l, _ = side_of(w, q, f)
     kept = True
-    items = own.shape[2]
     soft, rows = large[SOFTNESS], w.pivots[0]
     for x in range(s):
         for z in range(l):
@@ -154,7 +152,7 @@ def invert_side(w: Workspace, q: int, f: int) -> bool:
             for i in range(items):
                 own[x, y, i] = small[CURVATURE, x, i] if x == y else 0.0
         combine(own[x], rows, alpha, x + 1, l, items)
-    invert(own, s, w.pivots[0], w.pivots[1])
+    invert(own, s, items, w.pivots[0], w.pivots[1])
     rows = w.pivots[0]
     for x in range(s):
         for z in range(l):
@@ -181,20 +179,19 @@ def invert_side(w: Workspace, q: int, f: int) -> bool:
 
 
 @lean
-def transpose(matrix: Floats, size: int) -> None:
+def transpose(matrix: Floats, size: int, items: int) -> None:
     """Exchange the entries of all items' matrices across the diagonal."""
     for x in range(size):
         for y in range(x):
             one, other = matrix[x, y], matrix[y, x]
-            for i in range(one.shape[0]):
+            for i in range(items):
                 one[i], other[i] = other[i], one[i]
 
 
 @part
-def invert_items(it: Iterate, w: Workspace) -> None:
+def invert_items(it: Iterate, w: Workspace, items: int) -> None:
     """Compute N, L and M of every item."""
     q, f = it.adversary.used[0], it.predictor.used[0]
-    items = w.inverse.shape[2]
     if f == 0:
         for b in range(q):
             for i in range(items):
@@ -206,25 +203,24 @@ def invert_items(it: Iterate, w: Workspace) -> None:
     smaller = f < q
     for attempt in range(2):
         w.by_predictor[0] = smaller == (attempt == 0)
-        if invert_side(w, q, f):
+        if invert_side(w, q, f, items):
             break
     if w.by_predictor[0] != smaller:
-        transpose(w.mixed, max(q, f))
+        transpose(w.mixed, max(q, f), items)
 
 
 @part
-def answer_items(w: Workspace, q: int, f: int) -> None:
+def answer_items(w: Workspace, q: int, f: int, items: int) -> None:
     """STEP of both players' marginals from their RHS, g of the adversary and h of the predictor.
 
     By elimination, which reads one block of each item, where M and the other player's would make three.
     """
     if f == 0:
         for b in range(q):
-            for i in range(w.inverse.shape[2]):
+            for i in range(items):
                 w.adversary[STEP, b, i] = w.inverse[b, b, i] * w.adversary[RHS, b, i]
         return
     small, large, alpha, alpha_t, own, _, s, l, sign = side_of(w, q, f)
-    items = own.shape[2]
     given, rest = w.pivots[0], w.pivots[1]
     for z in range(l):
         for i in range(items):

@@ -11,7 +11,7 @@ import numpy as np
 
 from .parts import addresses
 from .pinning import Held
-from .state import MAX_COLUMNS, TOGETHER, Columns, Floats, Iterate, Room, Workspace
+from .state import MAX_COLUMNS, TOGETHER, Columns, Floats, Grouping, Iterate, Room, Workspace
 
 __all__ = ["Memory", "memory_for"]
 
@@ -62,6 +62,14 @@ def _new_room(groups: int, constraints: int, rows: int, columns: int) -> Room:
         earlier=iterate(),
         best=iterate(),
         pooled=_new_columns(groups, rows),
+        grouping=Grouping(
+            blocks=np.empty(groups + 1, np.int64),
+            coming=np.empty(groups + 1, np.int64),
+            items=_empty(3 * groups),
+            chain=np.empty(groups + 1, np.int64),
+            gain=_empty(constraints * (groups + 1)),
+            here=0,
+        ),
         payoffs_p=_empty(3, rows),
         payoffs_a=_empty(2, columns),
         here=0,

@@ -196,7 +196,7 @@ def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
         step[first_multiplier + c] += w.comp_multiplier[c]
 
     # What the items alone would do, times their number.
-    answer_items(w, q, f)
+    answer_items(w, q, f, groups)
     own = w.adversary[STEP]
     for b in range(q):
         plain, out = 0.0, 0.0
@@ -265,4 +265,4 @@ def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
             w.predictor[RHS, a, i] += (
                 w.predictor[OUT, a, i] * mass - price + problem.items[POSITIVE, i] * bonus
             )
-    answer_items(w, q, f)
+    answer_items(w, q, f, groups)

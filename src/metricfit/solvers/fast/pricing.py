@@ -19,6 +19,7 @@ from .state import (
     Columns,
     Flags,
     Floats,
+    Indices,
     Ints,
     Iterate,
     Marks,
@@ -30,12 +31,13 @@ from .state import (
 
 
 @lean
-def smallest_sum(value: Floats, count: Floats, order: Ints, size: float) -> float:
+def smallest_sum(value: Floats, count: Floats, order: Ints, size: float) -> tuple[float, int, float]:
     """Least total of ``size`` items, where group g offers ``count[g]`` items of ``value[g]``.
 
-    ``order`` is sorted by value on return; starting from the order of the last size saves work.
+    ``order`` is sorted by value on return; starting from the order of the last size saves work. Returned as
+    well: the place in it where ``size`` is reached, and how many items come before.
     """
-    groups = value.shape[0]
+    groups = count.shape[0]
     descents = 0
     for a in range(1, groups):
         if value[order[a - 1]] > value[order[a]]:
@@ -55,20 +57,19 @@ def smallest_sum(value: Floats, count: Floats, order: Ints, size: float) -> floa
                 b -= stride
             order[b + stride] = current
         stride //= 3
-    total = 0.0
-    left = size
-    for a in range(groups):
-        g = order[a]
-        if count[g] >= left:
-            total += left * value[g]
-            break
-        total += count[g] * value[g]
-        left -= count[g]
-    return total
+    total, before = 0.0, 0.0
+    place = 0
+    while place < groups - 1 and before + count[order[place]] < size:
+        total += count[order[place]] * value[order[place]]
+        before += count[order[place]]
+        place += 1
+    return total + (size - before) * value[order[place]], place, before
 
 
 @lean
-def smallest_sum_bound(value: Floats, count: Floats, order: Ints, size: float) -> float:
+def smallest_sum_bound(
+    value: Floats, count: Floats, order: Ints, size: float, place: int, before: float
+) -> tuple[float, int, float]:
     r"""Return a lower bound of :func:`smallest_sum`, without sorting.
 
     By duality the least total is
@@ -77,19 +78,29 @@ def smallest_sum_bound(value: Floats, count: Floats, order: Ints, size: float) -
               + \sum_g \mathrm{count}_g \min(\mathrm{value}_g - \lambda, 0),
 
     reached where ``size`` items are below the level. An order in which values rose a few sizes ago tells a
-    level that is nearly that.
+    level that is nearly that. The place in it is looked for from that of a smaller size on.
     """
-    groups = value.shape[0]
-    level = value[order[min(int(size), groups - 1)]]
+    groups = count.shape[0]
+    while place < groups - 1 and before + count[order[place]] <= size:
+        before += count[order[place]]
+        place += 1
+    level = value[order[place]]
     total: float = size * level
     for g in range(groups):
         total += count[g] * min(value[g] - level, 0.0)
-    return total
+    return total, place, before
 
 
 @part
 def price_adversary(
-    problem: Problem, it: Iterate, w: Workspace, stride: int, bar: float, value: Vector
+    whole: Problem,
+    problem: Problem,
+    it: Iterate,
+    w: Workspace,
+    blocks: Indices,
+    stride: int,
+    bar: float,
+    value: Vector,
 ) -> None:
     """``value[l]``: payoff if the adversary answers the predictor with its best set of size l.
 
@@ -100,9 +111,17 @@ def price_adversary(
     groups = problem.items.shape[1]
     sizes = problem.adversary_sizes.shape[0]
     f = predictor.used[0]
-    cost, order = w.scratch[0], w.order[0]
-    for i in range(groups):
-        order[i] = i
+    # The adversary may tell items apart that the predictor treats alike.
+    count = whole.items[WEIGHT]
+    cost, order, group = w.scratch[0], w.order[0], w.order[1]
+    apart = groups < count.shape[0]
+    own, change = w.scratch[1] if apart else cost, w.scratch[2]
+    for g in range(groups):
+        for i in range(blocks[g], blocks[g + 1]):
+            order[i] = i
+            group[i] = g
+            change[i] = problem.items[SCORE, g] - whole.items[SCORE, i]
+    place, before = 0, 0.0
     for l in range(sizes):
         if l % stride != 0 and not it.adversary.member[l]:
             value[l] = np.inf
@@ -126,13 +145,28 @@ def price_adversary(
                 total -= problem.items[WEIGHT, i] * problem.items[SCORE, i]
         elif l > 0:
             size = problem.adversary_sizes[l]
-            least = smallest_sum_bound(cost, problem.items[WEIGHT], order, size)
+            if apart:
+                for i in range(count.shape[0]):
+                    own[i] = cost[group[i]] + change[i]
+            least, place, before = smallest_sum_bound(own, count, order, size, place, before)
             if total + least < bar or it.adversary.member[l]:
-                least = smallest_sum(cost, problem.items[WEIGHT], order, size)
+                least, place, before = smallest_sum(own, count, order, size)
             total += least
         value[l] = total
         if it.adversary.member[l]:
             bar = min(bar, total)
+
+
+@lean
+def chosen_score(problem: Problem, adversary: Columns) -> float:
+    """Compute the expected sum of the scores that the adversary chooses."""
+    total = 0.0
+    for i in range(problem.items.shape[1]):
+        chosen = adversary.mass[MAX_COLUMNS + 1]
+        for b in range(adversary.used[0]):
+            chosen += adversary.marginal[INSIDE, b, i]
+        total += problem.items[WEIGHT, i] * problem.items[SCORE, i] * chosen
+    return total
 
 
 @part
@@ -149,23 +183,22 @@ def price_predictor(
     """``value[k]``: payoff if the predictor answers the adversary with its best set of size k.
 
     Only every ``stride``-th size and those in play are looked at; the others are set to -infinity. Of a size
-    that is not in play and surely has no payoff above ``bar`` or those in play, an upper bound will do.
+    that is not in play and surely has no payoff above ``bar`` or those in play, an upper bound will do: that
+    in ``value``, if it is low enough, or another.
     """
     groups = problem.items.shape[1]
     q = adversary.used[0]
     last = problem.adversary_sizes.shape[0] - 1
-    base = 0.0
-    for i in range(groups):
-        chosen = adversary.mass[MAX_COLUMNS + 1]
-        for b in range(q):
-            chosen += adversary.marginal[INSIDE, b, i]
-        base -= problem.items[WEIGHT, i] * problem.items[SCORE, i] * chosen
-    loss, order = w.scratch[0], w.order[0]
+    base = -chosen_score(problem, adversary)
+    loss, count, order = w.scratch[0], problem.items[WEIGHT], w.order[0]
     for i in range(groups):
         order[i] = i
+    place, before = 0, 0.0
     for row in range(problem.tables.shape[1]):
         if row % stride != 0 and not member[row]:
             value[row] = -np.inf
+            continue
+        if value[row] <= bar and not member[row]:
             continue
         total = base
         total += problem.tables[BETA, row, 0] * adversary.mass[MAX_COLUMNS]
@@ -184,9 +217,9 @@ def price_predictor(
                 loss[i] -= alpha * adversary.marginal[INSIDE, b, i]
         size = problem.predictor_sizes[row]
         if size > 0.0:
-            least = smallest_sum_bound(loss, problem.items[WEIGHT], order, size)
+            least, place, before = smallest_sum_bound(loss, count, order, size, place, before)
             if total - least > bar or member[row]:
-                least = smallest_sum(loss, problem.items[WEIGHT], order, size)
+                least, place, before = smallest_sum(loss, count, order, size)
             total -= least
         value[row] = total
         if member[row]:
@@ -202,7 +235,6 @@ def chain_value(problem: Problem, adversary: Columns, w: Workspace, multiplier: 
     running = w.running[0]
     for b in range(q):
         running[b] = 0.0
-    cost = 0.0
     best = -np.inf
     for j in range(groups + 1):
         row = problem.chain[j]
@@ -217,12 +249,7 @@ def chain_value(problem: Problem, adversary: Columns, w: Workspace, multiplier: 
         for c in range(multiplier.shape[0]):
             value += multiplier[c] * problem.chain_gain[c, j]
         best = max(best, value)
-        if j > 0:
-            chosen = adversary.mass[MAX_COLUMNS + 1]
-            for b in range(q):
-                chosen += adversary.marginal[INSIDE, b, j - 1]
-            cost += problem.items[WEIGHT, j - 1] * problem.items[SCORE, j - 1] * chosen
-    return best - cost
+    return best - chosen_score(problem, adversary)
 
 
 @lean

@@ -15,7 +15,7 @@ BACK = 0.03
 
 
 @lean
-def approach_columns(columns: Columns, other: Columns, share: float) -> None:
+def approach_columns(columns: Columns, other: Columns, groups: int, share: float) -> None:
     """Move one player's columns and their duals this share of the way to the other's, size by size."""
     if share == 1.0:
         columns.used[0] = other.used[0]
@@ -24,19 +24,19 @@ def approach_columns(columns: Columns, other: Columns, share: float) -> None:
     mix(columns.price, other.price, share, 0.0)
     for a in range(other.used[0]):
         for part_of in range(columns.marginal.shape[0]):
-            mix(columns.marginal[part_of, a], other.marginal[part_of, a], share, 0.0)
+            mix(columns.marginal[part_of, a, :groups], other.marginal[part_of, a, :groups], share, 0.0)
 
 
 @part
-def approach(it: Iterate, w: Workspace, other: Iterate, share: float) -> None:
+def approach(it: Iterate, w: Workspace, other: Iterate, groups: int, share: float) -> None:
     """Move an iterate this share of the way to another with the same columns; all the way is a copy.
 
     Which sizes the columns have is not copied.
     """
-    approach_columns(it.adversary, other.adversary, share)
-    approach_columns(it.predictor, other.predictor, share)
-    mix(it.chain_mass, other.chain_mass, share, 0.0)
-    mix(it.chain_slack, other.chain_slack, share, 0.0)
+    approach_columns(it.adversary, other.adversary, groups, share)
+    approach_columns(it.predictor, other.predictor, groups, share)
+    mix(it.chain_mass[: groups + 1], other.chain_mass[: groups + 1], share, 0.0)
+    mix(it.chain_slack[: groups + 1], other.chain_slack[: groups + 1], share, 0.0)
     mix(it.multiplier, other.multiplier, share, 0.0)
     mix(it.multiplier_slack, other.multiplier_slack, share, 0.0)
     mix(it.level, other.level, share, 0.0)

@@ -69,12 +69,12 @@ def balance(
 
 
 @lean
-def spread(columns: Columns, a: int, total: float, mu: float) -> None:
+def spread(columns: Columns, a: int, total: float, mu: float, groups: int) -> None:
     """Give what a column's dual has above the central path to its items."""
     excess = (columns.dual_mass[a] - mu / columns.mass[a]) / (total + 1.0)
     if excess > 0.0:
         columns.dual_mass[a] -= excess * total
-        for i in range(columns.marginal.shape[2]):
+        for i in range(groups):
             columns.marginal[DUAL_INSIDE, a, i] += excess
             columns.marginal[DUAL_OUTSIDE, a, i] += excess
 
@@ -103,7 +103,7 @@ def restore(problem: Problem, it: Iterate, w: Workspace, mu: float) -> None:
     it.level[0] += lift
     for b in range(q):
         adversary.dual_mass[b] += lift
-        spread(adversary, b, total, mu)
+        spread(adversary, b, total, mu, groups)
     adversary.dual_mass[MAX_COLUMNS] += lift
     adversary.dual_mass[MAX_COLUMNS + 1] += lift
 
@@ -128,4 +128,4 @@ def restore(problem: Problem, it: Iterate, w: Workspace, mu: float) -> None:
         it.chain_slack[j] += lift
     for a in range(f):
         predictor.dual_mass[a] += lift
-        spread(predictor, a, total, mu)
+        spread(predictor, a, total, mu, groups)

@@ -138,6 +138,17 @@ class Iterate(NamedTuple):
     here: int
 
 
+class Grouping(NamedTuple):
+    """Items that are treated alike for the time being, and the problem on them; see :mod:`.merging`."""
+
+    blocks: Indices  # (G + 1,) where each group begins in the order of the chain
+    coming: Indices  # (G + 1,) the same of groups to come
+    items: Vector  # (3 * G,) as of the problem; likewise the others
+    chain: Indices  # (G + 1,)
+    gain: Vector  # (C * (G + 1),)
+    here: int
+
+
 class Room(NamedTuple):
     """What a solve works on and what it leaves behind."""
 
@@ -145,6 +156,7 @@ class Room(NamedTuple):
     earlier: Iterate  # one of the same columns, near the path
     best: Iterate  # the best strategies met; of their duals, the multipliers only
     pooled: Columns  # of the adversary, where ties are broken evenly
+    grouping: Grouping
     payoffs_p: Matrix  # (3, K) of the predictor's sizes against several adversaries
     payoffs_a: Matrix  # (2, L) of the adversary's
     here: int
@@ -186,6 +198,7 @@ class Parts(NamedTuple):
     """
 
     approach: int
+    regroup: int
     price_predictor: int
     pool: int
     add_adversary: int

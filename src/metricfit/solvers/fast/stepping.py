@@ -103,12 +103,14 @@ def move(x: Floats, z: Floats, dx: Floats, comp: Floats, own: float, dual: float
 
 
 @lean
-def aim_columns(columns: Columns, side: Floats, step_mass: Floats, target: float, correct: bool) -> None:
+def aim_columns(
+    columns: Columns, side: Floats, groups: int, step_mass: Floats, target: float, correct: bool
+) -> None:
     """Right-hand sides of one player's marginals."""
     target *= ITEM_SHARE
     for a in range(columns.used[0]):
         dm = step_mass[a]
-        for i in range(side.shape[2]):
+        for i in range(groups):
             z, v = columns.marginal[DUAL_INSIDE, a, i], columns.marginal[DUAL_OUTSIDE, a, i]
             if correct:
                 px, py = side[PER_INSIDE, a, i], side[PER_OUTSIDE, a, i]
@@ -122,13 +124,13 @@ def aim_columns(columns: Columns, side: Floats, step_mass: Floats, target: float
 
 @lean
 def centre_columns(
-    columns: Columns, side: Floats, step_mass: Floats, target: float, own: float, dual: float
+    columns: Columns, side: Floats, groups: int, step_mass: Floats, target: float, own: float, dual: float
 ) -> None:
     """Correct right-hand sides of one player's marginals likewise."""
     target *= ITEM_SHARE
     for a in range(columns.used[0]):
         dm = step_mass[a]
-        for i in range(side.shape[2]):
+        for i in range(groups):
             dx = side[STEP, a, i]
             px, py = side[PER_INSIDE, a, i], side[PER_OUTSIDE, a, i]
             z, v = columns.marginal[DUAL_INSIDE, a, i], columns.marginal[DUAL_OUTSIDE, a, i]
@@ -143,12 +145,14 @@ def centre_columns(
 
 
 @lean
-def reach_columns(columns: Columns, side: Floats, step_mass: Floats, correct: bool) -> tuple[float, float]:
+def reach_columns(
+    columns: Columns, side: Floats, groups: int, step_mass: Floats, correct: bool
+) -> tuple[float, float]:
     """Largest relative decrease of one player's marginals and of their duals."""
     own, dual = 1e-12, 1e-12
     for a in range(columns.used[0]):
         dm = step_mass[a]
-        for i in range(side.shape[2]):
+        for i in range(groups):
             t = side[STEP, a, i] * side[PER_INSIDE, a, i]
             u = (dm - side[STEP, a, i]) * side[PER_OUTSIDE, a, i]
             own = max(own, max(-t, -u))
@@ -170,7 +174,7 @@ def affine_gap(
     total = 0.0
     for a in range(columns.used[0]):
         dm = step_mass[a]
-        for i in range(side.shape[2]):
+        for i in range(weight.shape[0]):
             t = side[STEP, a, i] * side[PER_INSIDE, a, i]
             u = (dm - side[STEP, a, i]) * side[PER_OUTSIDE, a, i]
             inside = columns.marginal[INSIDE, a, i] * columns.marginal[DUAL_INSIDE, a, i]
@@ -182,11 +186,13 @@ def affine_gap(
 
 
 @lean
-def move_columns(columns: Columns, side: Floats, step_mass: Floats, own: float, dual: float) -> None:
+def move_columns(
+    columns: Columns, side: Floats, groups: int, step_mass: Floats, own: float, dual: float
+) -> None:
     """Take the step."""
     for a in range(columns.used[0]):
         dm = step_mass[a]
-        for i in range(side.shape[2]):
+        for i in range(groups):
             dx = side[STEP, a, i]
             dy = dm - dx
             z, v = columns.marginal[DUAL_INSIDE, a, i], columns.marginal[DUAL_OUTSIDE, a, i]
@@ -204,10 +210,13 @@ def newton_step(problem: Problem, it: Iterate, w: Workspace, mu: float, pairs: f
     adversary, predictor = it.adversary, it.predictor
     q, f = adversary.used[0], predictor.used[0]
     masses, levels = f + q, 2 * f + 2 * q + 2
+    groups = problem.items.shape[1]
     step, weight = w.step, problem.items[WEIGHT]
     step_mass, step_end, step_mass_p = step[masses : masses + q], step[masses + q : masses + q + 2], step[:f]
     step_multiplier = step[levels + 2 : levels + 2 + it.multiplier.shape[0]]
-    step_chain, comp_chain = w.along[STEP_CHAIN], w.along[COMP_CHAIN]
+    sets = groups + 1
+    chain_mass, chain_slack = it.chain_mass[:sets], it.chain_slack[:sets]
+    step_chain, comp_chain = w.along[STEP_CHAIN, :sets], w.along[COMP_CHAIN, :sets]
     mass, dual_mass, comp_mass = adversary.mass[:q], adversary.dual_mass[:q], w.comp_mass[:q]
     mass_p, dual_mass_p, comp_mass_p = predictor.mass[:f], predictor.dual_mass[:f], w.comp_mass_p[:f]
     end, dual_end = adversary.mass[MAX_COLUMNS:], adversary.dual_mass[MAX_COLUMNS:]
@@ -217,27 +226,27 @@ def newton_step(problem: Problem, it: Iterate, w: Workspace, mu: float, pairs: f
     while True:
         correct = phase > 0
         if phase < 2:
-            aim_columns(adversary, w.adversary, step_mass, target, correct)
-            aim_columns(predictor, w.predictor, step_mass_p, target, correct)
+            aim_columns(adversary, w.adversary, groups, step_mass, target, correct)
+            aim_columns(predictor, w.predictor, groups, step_mass_p, target, correct)
             aim(mass, dual_mass, step_mass, comp_mass, target, correct)
             aim(mass_p, dual_mass_p, step_mass_p, comp_mass_p, target, correct)
             aim(end, dual_end, step_end, comp_end, target, correct)
-            aim(it.chain_mass, it.chain_slack, step_chain, comp_chain, target, correct)
+            aim(chain_mass, chain_slack, step_chain, comp_chain, target, correct)
             aim(it.multiplier, it.multiplier_slack, step_multiplier, w.comp_multiplier, target, correct)
         else:
             own, dual = min(1.0, 1.5 * own + 0.1), min(1.0, 1.5 * dual + 0.1)
-            centre_columns(adversary, w.adversary, step_mass, target, own, dual)
-            centre_columns(predictor, w.predictor, step_mass_p, target, dual, own)
+            centre_columns(adversary, w.adversary, groups, step_mass, target, own, dual)
+            centre_columns(predictor, w.predictor, groups, step_mass_p, target, dual, own)
             centre(mass, dual_mass, step_mass, comp_mass, target, own, dual)
             centre(mass_p, dual_mass_p, step_mass_p, comp_mass_p, target, dual, own)
             centre(end, dual_end, step_end, comp_end, target, own, dual)
-            centre(it.chain_mass, it.chain_slack, step_chain, comp_chain, target, dual, own)
+            centre(chain_mass, chain_slack, step_chain, comp_chain, target, dual, own)
             centre(it.multiplier, it.multiplier_slack, step_multiplier, w.comp_multiplier, target, own, dual)
         direction(problem, it, w)
 
         # The adversary's variables and the predictor's slacks share one step length, and vice versa.
-        own, dual = reach_columns(adversary, w.adversary, step_mass, correct)
-        dual_2, own_2 = reach_columns(predictor, w.predictor, step_mass_p, correct)
+        own, dual = reach_columns(adversary, w.adversary, groups, step_mass, correct)
+        dual_2, own_2 = reach_columns(predictor, w.predictor, groups, step_mass_p, correct)
         own, dual = max(own, own_2), max(dual, dual_2)
         own_2, dual_2 = reach(mass, dual_mass, step_mass, comp_mass)
         own, dual = max(own, own_2), max(dual, dual_2)
@@ -245,7 +254,7 @@ def newton_step(problem: Problem, it: Iterate, w: Workspace, mu: float, pairs: f
         own, dual = max(own, own_2), max(dual, dual_2)
         own_2, dual_2 = reach(end, dual_end, step_end, comp_end)
         own, dual = max(own, own_2), max(dual, dual_2)
-        dual_2, own_2 = reach(it.chain_mass, it.chain_slack, step_chain, comp_chain)
+        dual_2, own_2 = reach(chain_mass, chain_slack, step_chain, comp_chain)
         own, dual = max(own, own_2), max(dual, dual_2)
         own_2, dual_2 = reach(it.multiplier, it.multiplier_slack, step_multiplier, w.comp_multiplier)
         own, dual = max(own, own_2), max(dual, dual_2)
@@ -268,7 +277,7 @@ def newton_step(problem: Problem, it: Iterate, w: Workspace, mu: float, pairs: f
         after = move(mass, dual_mass, step_mass, comp_mass, own, dual, correct)
         after += move(mass_p, dual_mass_p, step_mass_p, comp_mass_p, dual, own, correct)
         after += move(end, dual_end, step_end, comp_end, own, dual, correct)
-        after += move(it.chain_mass, it.chain_slack, step_chain, comp_chain, dual, own, correct)
+        after += move(chain_mass, chain_slack, step_chain, comp_chain, dual, own, correct)
         after += move(
             it.multiplier, it.multiplier_slack, step_multiplier, w.comp_multiplier, own, dual, correct
         )
@@ -279,8 +288,8 @@ def newton_step(problem: Problem, it: Iterate, w: Workspace, mu: float, pairs: f
             target = mu * min(1.0, max(1e-8, 0.5 * ratio**2))
             phase = 1
             continue
-        move_columns(adversary, w.adversary, step_mass, own, dual)
-        move_columns(predictor, w.predictor, step_mass_p, dual, own)
+        move_columns(adversary, w.adversary, groups, step_mass, own, dual)
+        move_columns(predictor, w.predictor, groups, step_mass_p, dual, own)
         prices, prices_p = f, f + 2 * q + 2
         for b in range(q):
             adversary.price[b] += dual * step[prices + b]
