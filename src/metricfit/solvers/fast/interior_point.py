@@ -31,10 +31,8 @@ from .growth import (
 from .merging import on_groups, regroup
 from .newton import evaluate
 from .parts import part
-from .pinning import pinned
+from .pinning import pinned, reader
 from .pricing import (
-    chain_value,
-    chosen_score,
     largest,
     largest_outside,
     most_promising,
@@ -68,6 +66,8 @@ from .stepping import newton_step
 
 MANY_COLUMNS = 6
 """From this many of both players on items are grouped."""
+
+problem_at = reader(Problem)
 
 LATE = 20.0
 """From this many tolerances on the best responses of every size are looked at, and more often."""
@@ -198,7 +198,7 @@ def follow_path(
     value_l, kept_l = room.payoffs_a[0], room.payoffs_a[1]
     clear(it)
     clear(best)
-    whole, blocks = problem, room.grouping.blocks
+    whole, place, blocks = problem, problem.here, room.grouping.blocks
     for g in range(groups + 1):
         blocks[g] = g
     adversary, predictor = it.adversary, it.predictor
@@ -219,6 +219,7 @@ def follow_path(
     radius = max(1, columns // 24)
     coarse = max(1, columns // 40)
     while True:
+        problem = problem_at(place)
         evaluate(problem, it, w)
         if unbalanced:
             restore(problem, it, w, mu)
@@ -237,10 +238,10 @@ def follow_path(
         if (gap < aim or done) and not priced:
             tidy(problem, it)
             stride = 1 if done or gap < LATE * tolerance else coarse
-            inner_k, inner_l = chain_value(problem, adversary, w, it.multiplier), np.inf
-            for row in range(rows):
-                value_k[row] = np.inf
-            price_predictor(problem, adversary, w, it.multiplier, predictor.member, stride, inner_k, value_k)
+            inner_k, score = price_predictor(
+                problem, adversary, w, it.multiplier, predictor.member, stride, np.inf, value_k
+            )
+            inner_l = np.inf
             price_adversary(whole, problem, it, w, blocks, stride, inner_k, value_l)
             for row in range(rows):
                 if predictor.member[row]:
@@ -254,12 +255,10 @@ def follow_path(
             needed_k = inner_k + 0.1 * max(inner_k - inner_l, 0.0) + 0.1 * tolerance
             if best_k > inner_k + 0.1 * tolerance:
                 pool(problem, adversary, w, row, pooled)
-                bar = chain_value(problem, pooled, w, it.multiplier)
-                # The means of items' gains have no larger sums; what was proved holds but for the scores.
-                change = chosen_score(problem, adversary) - chosen_score(problem, pooled)
+                # The means of items' gains have no larger sums: what was proved holds but for the scores.
                 for row in range(rows):
-                    value_p[row] = value_k[row] + change
-                price_predictor(problem, pooled, w, it.multiplier, predictor.member, stride, bar, value_p)
+                    value_p[row] = value_k[row]
+                price_predictor(problem, pooled, w, it.multiplier, predictor.member, stride, score, value_p)
                 row = largest(value_p)
                 if value_p[row] < best_k:
                     chosen, earned = pooled, value_p
@@ -327,7 +326,7 @@ def follow_path(
                 count = regroup(whole, problem, it, w, room.grouping, gap, unbalanced)
                 if count > 0:
                     groups, unbalanced = count, True
-                    problem = pinned(on_groups(whole, room.grouping, groups))
+                    place = pinned(on_groups(whole, room.grouping, groups)).here
             centred = centred and not (dropped or unbalanced)
             priced = True
             continue

@@ -6,7 +6,7 @@ which functions are handed the address and read what they use. Numbers and point
 """
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from inspect import get_annotations
 from typing import Annotated, Any, Generic, Protocol, TypeVar, cast, get_args, get_origin
@@ -70,31 +70,43 @@ class PinnedModel(models.TupleModel):
         return builder.extract_value(value, self.fe_type.fields.index("here"))
 
     def from_argument(self, builder: Any, address: Any) -> Any:
-        """Read it number by number: what nobody uses then costs nothing."""
-
-        def read(pointer: Any) -> Any:
-            shape = pointer.type.pointee
-            if not isinstance(shape, ir.Aggregate):
-                return builder.load(pointer)
-            value = ir.Constant(shape, ir.Undefined)
-            for index in range(len(shape)):
-                inside = read(cgutils.gep_inbounds(builder, pointer, 0, index))
-                value = builder.insert_value(value, inside, index)
-            return value
-
-        model: Any = self
-        return read(builder.inttoptr(address, model.get_value_type().as_pointer()))
+        """Read all of it."""
+        return _read(builder, self, address, self.fe_type.fields)
 
 
-def reader(annotation: type[Value]) -> Callable[[int], Value]:
-    """Return a function, for compiled code, of the address of what is read."""
+def _read(builder: Any, model: Any, address: Any, fields: Sequence[str]) -> Any:
+    """Read these fields number by number: what nobody uses then costs nothing but time to compile."""
+
+    def read(pointer: Any, wanted: Iterable[int]) -> Any:
+        shape = pointer.type.pointee
+        if not isinstance(shape, ir.Aggregate):
+            return builder.load(pointer)
+        value = ir.Constant(shape, None)  # zeros: Numba counts references, and there are none to nothing
+        for index in wanted:
+            place = cgutils.gep_inbounds(builder, pointer, 0, index)
+            count = len(place.type.pointee) if isinstance(place.type.pointee, ir.Aggregate) else 0
+            value = builder.insert_value(value, read(place, range(count)), index)
+        return value
+
+    pointer = builder.inttoptr(address, model.get_value_type().as_pointer())
+    return read(pointer, [model.fe_type.fields.index(field) for field in fields])
+
+
+def reader(annotation: type[Value], *fields: str) -> Callable[[int], Value]:
+    """Return a function, for compiled code, of the address of what is read.
+
+    If only some fields are, the others must not be used. A part that is handed the result reads them itself.
+    """
 
     @intrinsic
     def read(typing: Any, address: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return context.data_model_manager[signature.return_type].from_argument(builder, arguments[0])
+        result = kind(annotation)
 
-        return kind(annotation)(nb.int64), generate
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            model = context.data_model_manager[result]
+            return _read(builder, model, arguments[0], (*fields, "here") if fields else result.fields)
+
+        return result(nb.int64), generate
 
     return cast(Callable[[int], Value], read)
 

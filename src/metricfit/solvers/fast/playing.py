@@ -69,7 +69,7 @@ class Setting(NamedTuple):
     here: int
 
 
-setting_at, room_at, workspace_at = reader(Setting), reader(Room), reader(Workspace)
+setting_at, room_at, workspace_at = reader(Setting), reader(Room, "best"), reader(Workspace, "parts")
 
 
 @inner

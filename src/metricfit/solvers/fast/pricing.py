@@ -16,6 +16,7 @@ from .state import (
     POSITIVE,
     SCORE,
     WEIGHT,
+    ZERO,
     Columns,
     Flags,
     Floats,
@@ -121,7 +122,7 @@ def price_adversary(
             order[i] = i
             group[i] = g
             change[i] = problem.items[SCORE, g] - whole.items[SCORE, i]
-    place, before = 0, 0.0
+    place, before = ZERO, 0.0
     for l in range(sizes):
         if l % stride != 0 and not it.adversary.member[l]:
             value[l] = np.inf
@@ -169,6 +170,32 @@ def chosen_score(problem: Problem, adversary: Columns) -> float:
     return total
 
 
+@lean
+def chain_value(problem: Problem, adversary: Columns, w: Workspace, multiplier: Floats) -> float:
+    """Find the best payoff among the sets of the chain but for the scores, against the current adversary."""
+    q = adversary.used[0]
+    last = problem.adversary_sizes.shape[0] - 1
+    groups = problem.items.shape[1]
+    running = w.running[0]
+    for b in range(q):
+        running[b] = 0.0
+    best = -np.inf
+    for j in range(groups + 1):
+        row = problem.chain[j]
+        value = problem.tables[BETA, row, 0] * adversary.mass[MAX_COLUMNS]
+        value += problem.tables[BETA, row, last] * adversary.mass[MAX_COLUMNS + 1]
+        for b in range(q):
+            column = adversary.size_index[b]
+            if j > 0:
+                running[b] += problem.items[WEIGHT, j - 1] * adversary.marginal[INSIDE, b, j - 1]
+            value += problem.tables[BETA, row, column] * adversary.mass[b]
+            value += problem.tables[ALPHA, row, column] * running[b]
+        for c in range(multiplier.shape[0]):
+            value += multiplier[c] * problem.chain_gain[c, j]
+        best = max(best, value)
+    return best
+
+
 @part
 def price_predictor(
     problem: Problem,
@@ -177,30 +204,38 @@ def price_predictor(
     multiplier: Vector,
     member: Marks,
     stride: int,
-    bar: float,
+    known: float,
     value: Vector,
-) -> None:
+) -> tuple[float, float]:
     """``value[k]``: payoff if the predictor answers the adversary with its best set of size k.
 
     Only every ``stride``-th size and those in play are looked at; the others are set to -infinity. Of a size
-    that is not in play and surely has no payoff above ``bar`` or those in play, an upper bound will do: that
-    in ``value``, if it is low enough, or another.
+    that is not in play and surely has no payoff above those of the chain or in play, an upper bound will do.
+    If ``known`` is finite, ``value`` holds bounds already, but for scores whose sum was ``known``.
+
+    Returns
+    -------
+    best, score
+        The best payoff among the sets of the chain, and the expected sum of the scores that are chosen.
     """
     groups = problem.items.shape[1]
     q = adversary.used[0]
     last = problem.adversary_sizes.shape[0] - 1
-    base = -chosen_score(problem, adversary)
+    score = chosen_score(problem, adversary)
+    best = chain_value(problem, adversary, w, multiplier) - score
+    bar = best
     loss, count, order = w.scratch[0], problem.items[WEIGHT], w.order[0]
     for i in range(groups):
         order[i] = i
-    place, before = 0, 0.0
+    place, before = ZERO, 0.0
     for row in range(problem.tables.shape[1]):
         if row % stride != 0 and not member[row]:
             value[row] = -np.inf
             continue
+        value[row] = value[row] + known - score if known < np.inf else np.inf
         if value[row] <= bar and not member[row]:
             continue
-        total = base
+        total = -score
         total += problem.tables[BETA, row, 0] * adversary.mass[MAX_COLUMNS]
         total += problem.tables[BETA, row, last] * adversary.mass[MAX_COLUMNS + 1]
         bonus = 0.0
@@ -224,32 +259,7 @@ def price_predictor(
         value[row] = total
         if member[row]:
             bar = max(bar, total)
-
-
-@lean
-def chain_value(problem: Problem, adversary: Columns, w: Workspace, multiplier: Floats) -> float:
-    """Find the best payoff among the sets of the chain, against the current adversary."""
-    q = adversary.used[0]
-    last = problem.adversary_sizes.shape[0] - 1
-    groups = problem.items.shape[1]
-    running = w.running[0]
-    for b in range(q):
-        running[b] = 0.0
-    best = -np.inf
-    for j in range(groups + 1):
-        row = problem.chain[j]
-        value = problem.tables[BETA, row, 0] * adversary.mass[MAX_COLUMNS]
-        value += problem.tables[BETA, row, last] * adversary.mass[MAX_COLUMNS + 1]
-        for b in range(q):
-            column = adversary.size_index[b]
-            if j > 0:
-                running[b] += problem.items[WEIGHT, j - 1] * adversary.marginal[INSIDE, b, j - 1]
-            value += problem.tables[BETA, row, column] * adversary.mass[b]
-            value += problem.tables[ALPHA, row, column] * running[b]
-        for c in range(multiplier.shape[0]):
-            value += multiplier[c] * problem.chain_gain[c, j]
-        best = max(best, value)
-    return best - chosen_score(problem, adversary)
+    return best, score
 
 
 @lean

@@ -24,7 +24,7 @@ def approach_columns(columns: Columns, other: Columns, groups: int, share: float
     mix(columns.price, other.price, share, 0.0)
     for a in range(other.used[0]):
         for part_of in range(columns.marginal.shape[0]):
-            mix(columns.marginal[part_of, a, :groups], other.marginal[part_of, a, :groups], share, 0.0)
+            mix(columns.marginal[part_of, a][:groups], other.marginal[part_of, a][:groups], share, 0.0)
 
 
 @part

@@ -198,19 +198,19 @@ class Parts(NamedTuple):
     """
 
     approach: int
-    regroup: int
-    price_predictor: int
-    pool: int
     add_adversary: int
-    price_adversary: int
     start: int
+    pool: int
+    price_predictor: int
     split_column: int
-    factorise: int
     answer_items: int
+    factorise: int
+    price_adversary: int
+    eliminate_items: int
     add_predictor: int
     restore: int
-    eliminate_items: int
     direction: int
+    regroup: int
     evaluate: int
     filter_chain: int
     newton_step: int

@@ -216,7 +216,7 @@ def newton_step(problem: Problem, it: Iterate, w: Workspace, mu: float, pairs: f
     step_multiplier = step[levels + 2 : levels + 2 + it.multiplier.shape[0]]
     sets = groups + 1
     chain_mass, chain_slack = it.chain_mass[:sets], it.chain_slack[:sets]
-    step_chain, comp_chain = w.along[STEP_CHAIN, :sets], w.along[COMP_CHAIN, :sets]
+    step_chain, comp_chain = w.along[STEP_CHAIN][:sets], w.along[COMP_CHAIN][:sets]
     mass, dual_mass, comp_mass = adversary.mass[:q], adversary.dual_mass[:q], w.comp_mass[:q]
     mass_p, dual_mass_p, comp_mass_p = predictor.mass[:f], predictor.dual_mass[:f], w.comp_mass_p[:f]
     end, dual_end = adversary.mass[MAX_COLUMNS:], adversary.dual_mass[MAX_COLUMNS:]
