@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 import metricfit as mf
 from metricfit.solvers.fast import interior_point, merging
+from metricfit.solvers.fast.memory import memory_for
+from metricfit.solvers.fast.solving import judge_fast
 from metricfit.solvers.fast.state import (
     DUAL_INSIDE,
     DUAL_OUTSIDE,
@@ -221,3 +223,19 @@ def test_games_that_need_many_sizes_are_solved_as_by_the_linear_program(metric, 
     exact = mf.solve(metric, scores, labels, solver="exact-lp")
     assert fast.gap <= 1e-6
     assert fast.value == pytest.approx(exact.value, abs=2e-6)
+
+
+def groups_at_the_end(n):
+    """Count the groups that the last game of this thread was left with."""
+    blocks = memory_for(n, 0, n + 1, n + 1).room.value.grouping.blocks
+    return int(np.flatnonzero(blocks == n)[0])
+
+
+@pytest.mark.parametrize("metric", [mf.f1, mf.f2, mf.kappa])
+@pytest.mark.parametrize("seed", [0, 2, 3, 6])  # games that need more than a few sizes
+def test_groups_are_made_and_split_so_that_the_first_attempt_succeeds(metric, seed):
+    n, tol = 80, 1e-5
+    scores = 0.03 * np.random.default_rng(seed).normal(size=n) - 0.01
+    _, verdict = judge_fast(metric, scores[None], tol)
+    assert groups_at_the_end(n) < n
+    assert verdict[0, 1] <= tol

@@ -5,7 +5,7 @@ item i, the difference of its two duals: positive if sets of this size leave the
 hold it. If the predictor gives neighbours the same probabilities, their reduced costs differ by their scores
 only. So nobody loses by treating them alike if no score is further from the mean than the group's *margin*,
 the least :math:`|c_{il}|` of any column: every column would decide each of them as it decides the group. Even
-in games that need many sizes that holds for half of the items, or more.
+in games that need many sizes that holds for about half of the items.
 
 Margins change along the path. Whenever best responses are computed, groups that have become too wide are
 split; when columns join, which upsets the iterate anyway, groups are merged as well. The best responses
