@@ -176,6 +176,15 @@ def gather(w: Workspace, first: int, groups: int, q: int, f: int, share: Floats)
                 mixed[a] = source[a]
 
 
+@lean
+def add_item(of_prices: Floats, of_masses: Floats, answers: Floats, out: Floats, count: float) -> None:
+    """Add what an item answers to one player's prices and masses."""
+    for x in range(answers.shape[0]):
+        value = count * answers[x]
+        of_prices[x] += value
+        of_masses[x] -= value * out[x]
+
+
 @part
 def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
     """Eliminate the chain by a Kalman filter and complete the border's Schur complement."""
@@ -214,16 +223,8 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
                     out_p[a] = w.predictor[OUT, a, i]
                 for b in range(q):
                     own, mixed = share[i % TOGETHER, b, :q], share[i % TOGETHER, b, q:]
-                    of_prices, of_masses = state[b, prices : prices + q], state[b, masses : masses + q]
-                    of_prices_p = state[b, prices_p : prices_p + f]
-                    for b2 in range(q):
-                        value = count * own[b2]
-                        of_prices[b2] += value
-                        of_masses[b2] -= value * out[b2]
-                    for a in range(f):
-                        value = count * mixed[a]
-                        state[b, a] += value * out_p[a]
-                        of_prices_p[a] -= value
+                    add_item(state[b, prices:], state[b, masses:], own, out, count)
+                    add_item(state[b, prices_p:], state[b], mixed, out_p, -count)
                     for c in range(constraints):
                         bonus = 0.0
                         for a in range(f):

@@ -6,6 +6,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar, cast
 
 import numba as nb
 import numpy as np
+from numba.core.compiler import Compiler
 from numpy.typing import NDArray
 
 from metricfit.game.compiled import remember
@@ -69,12 +70,22 @@ def inner(function: Function) -> Function:
     return cast(Function, nb.njit(**INNER)(function))
 
 
+class Apart(Compiler):
+    """Compiles functions none of whose arrays overlap."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.state.flags.noalias = True
+
+
 def lean(function: Function) -> Function:
-    """Compile an inner function that allocates nothing.
+    """Compile an inner function that allocates nothing, and whose arrays do not overlap.
 
     It need not count references, as its caller holds every array: a third of what Numba writes would be that.
+    Nor need it look, before each loop, whether what is written is also read. Arrays that are handed over on
+    their own must therefore be apart wherever the function writes to one of them.
     """
-    return cast(Function, nb.njit(**LEAN)(function))
+    return cast(Function, nb.njit(pipeline_class=Apart, **LEAN)(function))
 
 
 # Arrays of one shape are kept together: Numba passes every array of a tuple on its own, and compiling that
