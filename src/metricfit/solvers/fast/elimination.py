@@ -191,7 +191,6 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
     adversary, predictor = it.adversary, it.predictor
     q, f = adversary.used[0], predictor.used[0]
     groups = problem.items.shape[1]
-    last = problem.adversary_sizes.shape[0] - 1
     constraints = it.multiplier.shape[0]
     prices, masses, prices_p, levels = f, f + q, f + 2 * q + 2, 2 * f + 2 * q + 2
     first_multiplier = levels + 2
@@ -230,13 +229,10 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
                         for a in range(f):
                             bonus += problem.limits[GAIN, c, predictor.size_index[a]] * mixed[a]
                         state[b, first_multiplier + c] += count * problem.items[POSITIVE, i] * bonus
-        row = problem.chain[j]
         for x in range(m):
             e[x] = 0.0
-        for b in range(q):
-            e[masses + b] = problem.tables[BETA, row, adversary.size_index[b]]
-        e[masses + q] = problem.tables[BETA, row, 0]
-        e[masses + q + 1] = problem.tables[BETA, row, last]
+        for b in range(q + 2):
+            e[masses + b] = w.chain_beta[j, b]
         e[levels + 1] = -1.0
         for c in range(constraints):
             e[first_multiplier + c] = problem.chain_gain[c, j]

@@ -208,7 +208,7 @@ def follow_path(
         if problem.predictor_sizes[row] <= 0.0 or row == problem.chain[groups]:
             predictor.member[row] = True
     magnitude, mu = start(problem, it, w, opening)
-    unbalanced, fresh = True, False
+    changed, unbalanced, fresh = True, True, False
     priced = False
     centred = False  # is there an earlier iterate with the same columns
     broken = False  # a step that is not taken is the last one
@@ -220,7 +220,8 @@ def follow_path(
     coarse = max(1, columns // 40)
     while True:
         problem = problem_at(place)
-        evaluate(problem, it, w)
+        evaluate(problem, it, w, changed)
+        changed = False
         if unbalanced:
             restore(problem, it, w, mu)
             unbalanced = False
@@ -328,7 +329,7 @@ def follow_path(
                     groups, unbalanced = count, True
                     place = pinned(on_groups(whole, room.grouping, groups)).here
             centred = centred and not (dropped or unbalanced)
-            priced = True
+            changed = priced = True
             continue
         priced = False
         if not centred and gap < 0.5 * first_gap:

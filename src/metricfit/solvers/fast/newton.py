@@ -29,18 +29,42 @@ from .state import (
     Iterate,
     Problem,
     Workspace,
+    lean,
 )
 
 
+@lean
+def gather_tables(problem: Problem, it: Iterate, w: Workspace) -> None:
+    """Look up the tables where columns in play meet the chain and each other."""
+    adversary, predictor = it.adversary, it.predictor
+    q = adversary.used[0]
+    last = problem.adversary_sizes.shape[0] - 1
+    for j in range(problem.items.shape[1] + 1):
+        row = problem.chain[j]
+        for b in range(q):
+            w.chain_alpha[j, b] = problem.tables[ALPHA, row, adversary.size_index[b]]
+            w.chain_beta[j, b] = problem.tables[BETA, row, adversary.size_index[b]]
+        w.chain_beta[j, q] = problem.tables[BETA, row, 0]
+        w.chain_beta[j, q + 1] = problem.tables[BETA, row, last]
+    for a in range(predictor.used[0]):
+        for b in range(q):
+            w.cross[a, b] = problem.tables[ALPHA, predictor.size_index[a], adversary.size_index[b]]
+
+
 @part
-def evaluate(problem: Problem, it: Iterate, w: Workspace) -> None:
-    """Item values of both players and the residuals of every linear equation."""
+def evaluate(problem: Problem, it: Iterate, w: Workspace, changed: bool) -> None:
+    """Item values of both players and the residuals of every linear equation.
+
+    Unless columns or groups have ``changed``, what was looked up in the tables is still valid.
+    """
     adversary, predictor = it.adversary, it.predictor
     q, f = adversary.used[0], predictor.used[0]
     groups = problem.items.shape[1]
     last = problem.adversary_sizes.shape[0] - 1
     constraints = it.multiplier.shape[0]
     eta, rho = it.level[0], it.level[1]
+    if changed:
+        gather_tables(problem, it, w)
     for a in range(f):
         row = predictor.size_index[a]
         bonus = 0.0
@@ -48,17 +72,22 @@ def evaluate(problem: Problem, it: Iterate, w: Workspace) -> None:
             bonus += it.multiplier[c] * problem.limits[GAIN, c, row]
         for i in range(groups):
             w.predictor[VALUE, a, i] = bonus * problem.items[POSITIVE, i]
+    running, total_beta = w.running[0], w.running[1]
     for b in range(q):
-        column = adversary.size_index[b]
-        running = 0.0
-        for i in range(groups - 1, -1, -1):
-            running += it.chain_mass[i + 1] * problem.tables[ALPHA, problem.chain[i + 1], column]
-            w.adversary[VALUE, b, i] = running
-        for j in range(groups + 1):
-            w.chain_alpha[j, b] = problem.tables[ALPHA, problem.chain[j], column]
+        running[b] = 0.0
+    for b in range(q + 2):
+        total_beta[b] = it.chain_mass[0] * w.chain_beta[0, b]
+    for j in range(groups, 0, -1):
+        mass = it.chain_mass[j]
+        for b in range(q):
+            running[b] += mass * w.chain_alpha[j, b]
+        for b in range(q):
+            w.adversary[VALUE, b, j - 1] = running[b]
+        for b in range(q + 2):
+            total_beta[b] += mass * w.chain_beta[j, b]
+    for b in range(q):
         for a in range(f):
-            alpha = problem.tables[ALPHA, predictor.size_index[a], column]
-            w.cross[a, b] = alpha
+            alpha = w.cross[a, b]
             for i in range(groups):
                 w.adversary[VALUE, b, i] += alpha * predictor.marginal[INSIDE, a, i]
                 w.predictor[VALUE, a, i] += alpha * adversary.marginal[INSIDE, b, i]
@@ -66,7 +95,7 @@ def evaluate(problem: Problem, it: Iterate, w: Workspace) -> None:
     prices, masses, prices_p, levels = f, f + q, f + 2 * q + 2, 2 * f + 2 * q + 2
     total = -1.0
     for b in range(q + 2):
-        base = eta - adversary.dual_mass[b if b < q else MAX_COLUMNS + b - q]
+        base = eta - adversary.dual_mass[b if b < q else MAX_COLUMNS + b - q] + total_beta[b]
         if b < q:
             column = adversary.size_index[b]
             size = problem.adversary_sizes[column]
@@ -82,8 +111,6 @@ def evaluate(problem: Problem, it: Iterate, w: Workspace) -> None:
                 )
                 outside += problem.items[WEIGHT, i] * adversary.marginal[DUAL_OUTSIDE, b, i]
                 inside += problem.items[WEIGHT, i] * adversary.marginal[INSIDE, b, i]
-            for j in range(groups + 1):
-                base += it.chain_mass[j] * problem.tables[BETA, problem.chain[j], column]
             for a in range(f):
                 base += predictor.mass[a] * problem.tables[BETA, predictor.size_index[a], column]
             base -= size * adversary.price[b] + outside
@@ -91,8 +118,6 @@ def evaluate(problem: Problem, it: Iterate, w: Workspace) -> None:
             total += adversary.mass[b]
         else:
             column = 0 if b == q else last
-            for j in range(groups + 1):
-                base += it.chain_mass[j] * problem.tables[BETA, problem.chain[j], column]
             for a in range(f):
                 base += predictor.mass[a] * problem.tables[BETA, predictor.size_index[a], column]
             if b > q:
@@ -127,20 +152,16 @@ def evaluate(problem: Problem, it: Iterate, w: Workspace) -> None:
         w.residual_border[a] = base
         w.residual_border[prices_p + a] = size * predictor.mass[a] - inside
         total -= predictor.mass[a]
-    running_inside = w.running[0]
     for b in range(q):
-        running_inside[b] = 0.0
+        running[b] = 0.0
     for j in range(groups + 1):
-        row = problem.chain[j]
-        value = (
-            problem.tables[BETA, row, 0] * adversary.mass[MAX_COLUMNS]
-            + problem.tables[BETA, row, last] * adversary.mass[MAX_COLUMNS + 1]
-        )
+        value = w.chain_beta[j, q] * adversary.mass[MAX_COLUMNS]
+        value += w.chain_beta[j, q + 1] * adversary.mass[MAX_COLUMNS + 1]
+        if j > 0:
+            for b in range(q):
+                running[b] += problem.items[WEIGHT, j - 1] * adversary.marginal[INSIDE, b, j - 1]
         for b in range(q):
-            if j > 0:
-                running_inside[b] += problem.items[WEIGHT, j - 1] * adversary.marginal[INSIDE, b, j - 1]
-            value += problem.tables[BETA, row, adversary.size_index[b]] * adversary.mass[b]
-            value += w.chain_alpha[j, b] * running_inside[b]
+            value += w.chain_beta[j, b] * adversary.mass[b] + w.chain_alpha[j, b] * running[b]
         for c in range(constraints):
             value += it.multiplier[c] * problem.chain_gain[c, j]
         w.along[RESIDUAL_CHAIN, j] = value - rho + it.chain_slack[j]

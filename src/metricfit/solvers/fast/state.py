@@ -242,6 +242,7 @@ class Workspace(NamedTuple):
     predictor: Cube  # (11, P, G)
     along: Matrix  # (4, G + 1) PRECISION, reciprocals of D; STEP_CHAIN; RESIDUAL_CHAIN; COMP_CHAIN
     chain_alpha: Matrix  # (G + 1, A) alpha of each set of the chain against each column
+    chain_beta: Matrix  # (G + 1, A + 2) beta likewise, then against the empty and the full set
     cross: Matrix  # (P, A) alpha between the columns of both players
     cross_t: Matrix  # (A, P) its transpose
     inverse: Cube  # (A, A, G) N of every item, both triangles
@@ -252,7 +253,7 @@ class Workspace(NamedTuple):
     scratch: Matrix  # (A, G)
     factor: Vector  # (max(m, G + 1),) scratch as well
     order: IndexRows  # (2, G + 1) scratch as well
-    running: Matrix  # (3, A) sums along the chain, and what is read often on the way
+    running: Matrix  # (3, A + 2) sums along the chain, and what is read often on the way
     filtered: Vector  # (A * m,) mean of the chain's random walk
     share: Vector  # (TOGETHER * A * (A + P),) N and M' of a few items, item by item
     kalman_gain: Matrix  # (G + 1, A)
