@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .state import Floats, Ints, lean
+from .state import Floats, lean
 
 
 @lean
@@ -60,65 +60,62 @@ def subtract_rows_twice(
 
 
 @lean
-def lu_factorise(matrix: Floats, m: int, pivot: Ints, scale: Floats) -> None:
-    """LU with partial pivoting after symmetric equilibration.
-
-    The border is symmetric and nearly quasi-definite, but without pivoting one game in ten thousand broke
-    down: with scores of 1e-5 the masses' own part is lost to rounding.
-    """
+def equilibrate(matrix: Floats, m: int, scale: Floats, total: Floats) -> None:
+    """Scale a symmetric matrix from both sides until the absolute values of its rows sum up to about one."""
     for x in range(m):
         scale[x] = 1.0
     for _ in range(2):
         for x in range(m):
-            total = 0.0
-            for y in range(m):
-                total += abs(matrix[x, y]) * scale[y]
-            total *= scale[x]
-            if total > 0.0:
-                scale[x] /= np.sqrt(total)
+            total[x] = abs(matrix[x, x]) * scale[x]
+        for x in range(m):
+            row, others, totals = matrix[x, x + 1 : m], scale[x + 1 : m], total[x + 1 : m]
+            own, sum_up = scale[x], 0.0
+            for y in range(row.shape[0]):
+                size = abs(row[y])
+                sum_up += size * others[y]
+                totals[y] += size * own
+            total[x] += sum_up
+        for x in range(m):
+            total[x] *= scale[x]
+            if total[x] > 0.0:
+                scale[x] /= np.sqrt(total[x])
     for x in range(m):
-        for y in range(m):
-            matrix[x, y] *= scale[x] * scale[y]
-    for k in range(m):
-        best = k
-        for x in range(k + 1, m):
-            if abs(matrix[x, k]) > abs(matrix[best, k]):
-                best = x
-        pivot[k] = best
-        if best != k:
-            for y in range(m):
-                matrix[k, y], matrix[best, y] = matrix[best, y], matrix[k, y]
-        if matrix[k, k] == 0.0:
-            matrix[k, k] = 1e-30
-        inverse = 1.0 / matrix[k, k]
-        source = matrix[k, k + 1 : m]
-        for x in range(k + 1, m):
-            factor = matrix[x, k] * inverse
-            matrix[x, k] = factor
-            target = matrix[x, k + 1 : m]
-            for y in range(source.shape[0]):
-                target[y] -= factor * source[y]
+        row, others, own = matrix[x, x:m], scale[x:m], scale[x]
+        for y in range(row.shape[0]):
+            row[y] *= own * others[y]
 
 
 @lean
-def lu_solve(matrix: Floats, m: int, pivot: Ints, scale: Floats, x: Floats) -> None:
-    """Solve in place with the factors of :func:`lu_factorise`."""
+def ldl_factorise(matrix: Floats, m: int, scale: Floats, reciprocal: Floats, factor: Floats) -> None:
+    """Factorise a symmetric matrix, of which the upper triangle is read and overwritten.
+
+    The border is nearly quasi-definite: after equilibration no pivot has to be looked for.
+    """
+    equilibrate(matrix, m, scale, factor)
+    for x in range(m):
+        for k in range(x):
+            factor[k] = matrix[k, x] * reciprocal[k]
+        subtract_rows(matrix[x], factor, matrix, x, x, m)
+        if matrix[x, x] == 0.0:
+            matrix[x, x] = 1e-30
+        reciprocal[x] = 1.0 / matrix[x, x]
+
+
+@lean
+def ldl_solve(matrix: Floats, m: int, scale: Floats, reciprocal: Floats, x: Floats) -> None:
+    """Solve in place with the factors of :func:`ldl_factorise`."""
     for k in range(m):
         x[k] *= scale[k]
     for k in range(m):
-        best = pivot[k]
-        if best != k:
-            x[k], x[best] = x[best], x[k]
-    for k in range(m):
-        value = x[k]
-        for y in range(k):
-            value -= matrix[k, y] * x[y]
-        x[k] = value
+        row, rest = matrix[k, k + 1 : m], x[k + 1 : m]
+        value = x[k] * reciprocal[k]
+        for y in range(row.shape[0]):
+            rest[y] -= value * row[y]
     for k in range(m - 1, -1, -1):
         row, rest = matrix[k, k + 1 : m], x[k + 1 : m]
         value = x[k]
-        for y in range(rest.shape[0]):
+        for y in range(row.shape[0]):
             value -= row[y] * rest[y]
-        x[k] = value / matrix[k, k]
+        x[k] = value * reciprocal[k]
     for k in range(m):
         x[k] *= scale[k]

@@ -20,7 +20,7 @@ Border order: predictor masses (f), adversary prices (q), adversary masses (q + 
 (f), the two levels, the constraints' multipliers (C).
 """
 
-from .border import lu_factorise, subtract_rows
+from .border import ldl_factorise, subtract_rows
 from .items import invert_items, weigh
 from .parts import part
 from .state import (
@@ -59,17 +59,18 @@ def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
             border[x, x2] = 0.0
     for b in range(q):
         out = w.adversary[OUT, b]
-        low, high = (0, q) if f > 0 else (b, b + 1)  # N is diagonal without predictor columns
-        for b2 in range(low, high):
-            nn, ns, ss = 0.0, 0.0, 0.0
+        for b2 in range(b, q if f > 0 else b + 1):  # N is diagonal without predictor columns
+            nn, ns, sn, ss = 0.0, 0.0, 0.0, 0.0
             for i in range(groups):
                 value = problem.items[WEIGHT, i] * w.inverse[b, b2, i]
+                scaled = value * w.adversary[OUT, b2, i]
                 nn += value
-                value *= w.adversary[OUT, b2, i]
-                ns += value
-                ss += out[i] * value
+                ns += scaled
+                sn += out[i] * value
+                ss += out[i] * scaled
             border[prices + b, prices + b2] = -nn
             border[prices + b, masses + b2] = ns
+            border[prices + b2, masses + b] = sn
             border[masses + b, masses + b2] = -ss
         outside = 0.0
         for i in range(groups):
@@ -101,18 +102,25 @@ def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
         border[a, masses + q] = problem.tables[BETA, row, 0]
         border[a, masses + q + 1] = problem.tables[BETA, row, last]
         border[a, levels + 1] = -1.0
-        for a2 in range(f):
-            pp, po, oo, hits, hits_out = 0.0, 0.0, 0.0, 0.0, 0.0
+        for a2 in range(a, f):
+            pp, po, op, oo = 0.0, 0.0, 0.0, 0.0
             for i in range(groups):
                 value = problem.items[WEIGHT, i] * w.inverse_p[a, a2, i]
+                scaled = value * w.predictor[OUT, a2, i]
                 pp += value
-                po += out[i] * value
-                oo += out[i] * value * w.predictor[OUT, a2, i]
-                hits += problem.items[POSITIVE, i] * value
-                hits_out += problem.items[POSITIVE, i] * out[i] * value
+                po += scaled
+                op += out[i] * value
+                oo += out[i] * scaled
             border[prices_p + a, prices_p + a2] = pp
-            border[a, prices_p + a2] = -po
+            border[a, prices_p + a2] = -op
+            border[a2, prices_p + a] = -po
             border[a, a2] = oo
+        for a2 in range(f if constraints > 0 else 0):
+            hits, hits_out = 0.0, 0.0
+            for i in range(groups):
+                value = problem.items[WEIGHT, i] * problem.items[POSITIVE, i] * w.inverse_p[a, a2, i]
+                hits += value
+                hits_out += out[i] * value
             for c in range(constraints):
                 gain = problem.limits[GAIN, c, predictor.size_index[a2]]
                 border[a, first_multiplier + c] += gain * hits_out
@@ -254,8 +262,6 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
         for j in range(groups + 1):
             factor[j] = -w.innovation[j, x] * w.along[PRECISION, j]
         subtract_rows(w.border[x], factor, w.innovation, groups + 1, x, m)
-        for x2 in range(x + 1, m):
-            w.border[x2, x] = w.border[x, x2]
 
 
 @part
@@ -268,4 +274,5 @@ def factorise(problem: Problem, it: Iterate, w: Workspace, regularisation: float
     invert_items(it, w, groups)
     eliminate_items(problem, it, w)
     filter_chain(problem, it, w)
-    lu_factorise(w.border, 2 * f + 2 * q + 4 + it.multiplier.shape[0], w.pivot, w.scale)
+    m = 2 * f + 2 * q + 4 + it.multiplier.shape[0]
+    ldl_factorise(w.border, m, w.scale, w.reciprocal, w.factor)

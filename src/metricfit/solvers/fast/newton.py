@@ -1,6 +1,6 @@
 """The right-hand sides of the Newton system, and its solution with the factors of ``elimination``."""
 
-from .border import lu_solve
+from .border import ldl_solve
 from .items import answer_items
 from .parts import part
 from .state import (
@@ -256,7 +256,7 @@ def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
         for x in range(m):
             step[x] -= value * w.innovation[j, x]
 
-    lu_solve(w.border, m, w.pivot, w.scale, step)
+    ldl_solve(w.border, m, w.scale, w.reciprocal, step)
 
     # Backward: the chain, and with its running sum what the items have to answer.
     answer = w.adversary[RHS]

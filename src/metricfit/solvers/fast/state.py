@@ -258,9 +258,9 @@ class Workspace(NamedTuple):
     share: Vector  # (TOGETHER * A * (A + P),) N and M' of a few items, item by item
     kalman_gain: Matrix  # (G + 1, A)
     innovation: Matrix  # (G + 1, m) L^-1 F
-    border: Matrix  # (m, m) Schur complement, then its LU factors
-    pivot: Indices
-    scale: Vector
+    border: Matrix  # (m, m) upper triangle of the Schur complement, then its LDL factors
+    scale: Vector  # (m,)
+    reciprocal: Vector  # (m,) of its pivots
     step: Vector  # (m,) right-hand side, then border part of the step
     residual_border: Vector  # (m,)
     comp_mass: Vector
