@@ -62,7 +62,7 @@ def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
         for b2 in range(b, q if f > 0 else b + 1):  # N is diagonal without predictor columns
             nn, ns, sn, ss = 0.0, 0.0, 0.0, 0.0
             for i in range(groups):
-                value = problem.items[WEIGHT, i] * w.inverse[b, b2, i]
+                value = problem.items[WEIGHT, i] * w.inverse[b2, b, i]
                 scaled = value * w.adversary[OUT, b2, i]
                 nn += value
                 ns += scaled
@@ -105,7 +105,7 @@ def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
         for a2 in range(a, f):
             pp, po, op, oo = 0.0, 0.0, 0.0, 0.0
             for i in range(groups):
-                value = problem.items[WEIGHT, i] * w.inverse_p[a, a2, i]
+                value = problem.items[WEIGHT, i] * w.inverse_p[a2, a, i]
                 scaled = value * w.predictor[OUT, a2, i]
                 pp += value
                 po += scaled
@@ -117,8 +117,9 @@ def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
             border[a, a2] = oo
         for a2 in range(f if constraints > 0 else 0):
             hits, hits_out = 0.0, 0.0
+            block = w.inverse_p[max(a, a2), min(a, a2)]
             for i in range(groups):
-                value = problem.items[WEIGHT, i] * problem.items[POSITIVE, i] * w.inverse_p[a, a2, i]
+                value = problem.items[WEIGHT, i] * problem.items[POSITIVE, i] * block[i]
                 hits += value
                 hits_out += out[i] * value
             for c in range(constraints):
@@ -175,9 +176,9 @@ def gather(w: Workspace, first: int, groups: int, q: int, f: int, share: Floats)
     """Copy N and M' of a few items from ``first`` on, so that an item's are next to each other."""
     for b in range(q):
         for c in range(min(share.shape[0], groups - first)):
-            own, source = share[c, b, :q], w.inverse[b, :q, first + c]
-            for b2 in range(q):
-                own[b2] = source[b2]
+            own, source = share[c], w.inverse[b, :q, first + c]
+            for b2 in range(b + 1):
+                own[b, b2] = own[b2, b] = source[b2]
             mixed = share[c, b, q:]
             source = w.mixed[b, :f, first + c] if f < q else w.mixed[:f, b, first + c]
             for a in range(f):

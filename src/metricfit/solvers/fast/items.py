@@ -121,7 +121,7 @@ class Side(NamedTuple):
     alpha: Matrix  # (s, l)
     alpha_t: Matrix  # (l, s)
     own: Cube  # (s, s, G) inverses
-    other: Cube  # (l, l, G)
+    other: Cube  # (l, l, G) lower triangles
     s: int
     l: int
     sign: float  # +1 if the predictor's are inverted
@@ -172,9 +172,6 @@ def invert_side(w: Workspace, q: int, f: int, items: int) -> bool:
         for z2 in range(z + 1):
             for i in range(items):
                 other[z, z2, i] *= soft[z2, i]
-            if z2 < z:
-                for i in range(items):
-                    other[z2, z, i] = other[z, z2, i]
     return kept
 
 

@@ -245,8 +245,8 @@ class Workspace(NamedTuple):
     chain_beta: Matrix  # (G + 1, A + 2) beta likewise, then against the empty and the full set
     cross: Matrix  # (P, A) alpha between the columns of both players
     cross_t: Matrix  # (A, P) its transpose
-    inverse: Cube  # (A, A, G) N of every item, both triangles
-    inverse_p: Cube  # (P, P, G) L of every item
+    inverse: Cube  # (A, A, G) N of every item, lower triangle
+    inverse_p: Cube  # (P, P, G) L of every item, lower triangle
     mixed: Cube  # (P, A, G) M of every item; if P < A, its transpose (A, P, G)
     by_predictor: Marks  # (1,) were the predictor's blocks of the items inverted, or the adversary's
     pivots: Cube  # (2, A, G) columns of the items' blocks while they are inverted, and scratch
