@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from .state import Floats, lean
+from .state import Floats, brief, lean
 
 
-@lean
+@brief
 def subtract_rows(target: Floats, factor: Floats, rows: Floats, count: int, first: int, m: int) -> None:
     """Subtract ``factor @ rows[:count]`` between two places, four rows at a time: short loops are dear.
 
@@ -28,7 +28,7 @@ def subtract_rows(target: Floats, factor: Floats, rows: Floats, count: int, firs
         b += 1
 
 
-@lean
+@brief
 def subtract_rows_twice(
     one: Floats,
     other: Floats,

@@ -38,6 +38,7 @@ from .state import (
     Iterate,
     Problem,
     Workspace,
+    brief,
     lean,
 )
 
@@ -152,7 +153,7 @@ def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
         border[x, x] += it.multiplier_slack[c] / it.multiplier[c]
 
 
-@lean
+@brief
 def add_multiples(rows: Floats, factor: Floats, vector: Floats, count: int, m: int) -> None:
     """Add ``outer(factor, vector)`` to the first rows, four at a time."""
     b = 0
@@ -185,7 +186,7 @@ def gather(w: Workspace, first: int, groups: int, q: int, f: int, share: Floats)
                 mixed[a] = source[a]
 
 
-@lean
+@brief
 def add_item(of_prices: Floats, of_masses: Floats, answers: Floats, out: Floats, count: float) -> None:
     """Add what an item answers to one player's prices and masses."""
     for x in range(answers.shape[0]):

@@ -74,7 +74,8 @@ class Apart(Compiler):
     """Compiles functions none of whose arrays overlap."""
 
     def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
+        make: Any = super().__init__
+        make(*arguments)
         self.state.flags.noalias = True
 
 
@@ -86,6 +87,11 @@ def lean(function: Function) -> Function:
     their own must therefore be apart wherever the function writes to one of them.
     """
     return cast(Function, nb.njit(pipeline_class=Apart, **LEAN)(function))
+
+
+def brief(function: Function) -> Function:
+    """Compile a lean function that takes less time than to call it: it becomes part of each caller."""
+    return cast(Function, nb.njit(pipeline_class=Apart, forceinline=True, **LEAN)(function))
 
 
 # Arrays of one shape are kept together: Numba passes every array of a tuple on its own, and compiling that
