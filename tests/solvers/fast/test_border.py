@@ -17,7 +17,7 @@ def solved(matrix, side):
 
 
 def quasi_definite(random, positive, negative, spread):
-    """Return a symmetric matrix with definite blocks of both signs, whose rows are of very different sizes."""
+    """Return a symmetric matrix with definite blocks of both signs, and rows of very different sizes."""
     m = positive + negative
     low, high = random.normal(size=(2, m, m))
     matrix = random.normal(size=(m, m))
