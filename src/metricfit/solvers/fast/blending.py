@@ -7,8 +7,9 @@ so that a mixture of two proves a better bound than either.
 
 import numpy as np
 
+from .parts import part
 from .pricing import largest
-from .state import INSIDE, MAX_COLUMNS, Columns, Floats, Ints, lean
+from .state import INSIDE, MAX_COLUMNS, Columns, Floats, Indices, Ints, Vector, Workspace, lean
 
 HALVINGS = 25
 
@@ -114,3 +115,26 @@ def mix_columns(kept: Columns, new: Columns, share: float, blocks: Ints, groups:
                 kept.marginal[INSIDE, place, i] = 0.0
         kept.mass[place] += share * new.mass[a]
         add_items(kept.marginal[INSIDE, place], new.marginal[INSIDE, a], share, blocks, groups)
+
+
+@part
+def blend(
+    kept: Columns,
+    new: Columns,
+    w: Workspace,
+    losses: Vector,
+    new_losses: Vector,
+    shift: float,
+    known: bool,
+    blocks: Indices,
+    groups: int,
+) -> float:
+    """Mix a new strategy into the one that was kept, if there is one, and return its share.
+
+    ``losses`` becomes what the mixture loses to each size; what the new one does is ``new_losses + shift``.
+    """
+    share = share_of(kept, new, losses, new_losses, shift) if known else 1.0
+    if share > 0.0:
+        mix_columns(kept, new, share, blocks, groups)
+        mix(losses, new_losses, share, shift)
+    return share

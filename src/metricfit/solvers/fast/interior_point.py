@@ -19,7 +19,7 @@ share their unknowns meanwhile (:mod:`.merging`).
 
 import numpy as np
 
-from .blending import mix, mix_chain, mix_columns, share_of
+from .blending import blend, mix, mix_chain
 from .cleaning import pool, tidy
 from .elimination import factorise
 from .growth import (
@@ -269,24 +269,17 @@ def follow_path(
             for l in range(columns):
                 value_l[l] = -value_l[l]
             if stride == 1:
-                share = share_of(best.adversary, chosen, kept_k, earned, 0.0) if upper < np.inf else 1.0
-                if share > 0.0:
-                    mix_columns(best.adversary, chosen, share, blocks, groups)
-                    mix(best.multiplier, it.multiplier, share, 0.0)
-                    mix(kept_k, earned, share, 0.0)
-                    upper = kept_k[largest(kept_k)]
+                known = upper < np.inf
+                share = blend(best.adversary, chosen, w, kept_k, earned, 0.0, known, blocks, groups)
+                mix(best.multiplier, it.multiplier, share, 0.0)
+                upper = kept_k[largest(kept_k)]
                 shift = 0.0
                 for c in range(constraints):
                     slack = constraint_slack(problem, it, c)
                     shift -= min(0.0, slack) * (1.0 + 2.0 * it.multiplier[c])
-                share = (
-                    share_of(best.predictor, predictor, kept_l, value_l, shift) if lower > -np.inf else 1.0
-                )
-                if share > 0.0:
-                    mix_columns(best.predictor, predictor, share, blocks, groups)
-                    mix_chain(best.chain_mass, it.chain_mass, share, blocks, groups)
-                    mix(kept_l, value_l, share, shift)
-                    lower = -kept_l[largest(kept_l)]
+                share = blend(best.predictor, predictor, w, kept_l, value_l, shift, known, blocks, groups)
+                mix_chain(best.chain_mass, it.chain_mass, share, blocks, groups)
+                lower = -kept_l[largest(kept_l)]
                 if upper - lower <= tolerance or done:
                     break
             inner = max(inner_k - inner_l, 0.0)

@@ -218,6 +218,7 @@ class Parts(NamedTuple):
     add_adversary: int
     start: int
     pool: int
+    blend: int
     price_predictor: int
     split_column: int
     answer_items: int
