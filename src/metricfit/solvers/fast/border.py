@@ -64,7 +64,7 @@ def equilibrate(matrix: Floats, m: int, scale: Floats, total: Floats) -> None:
     """Scale a symmetric matrix from both sides until the absolute values of its rows sum up to about one."""
     for x in range(m):
         scale[x] = 1.0
-    for _ in range(2):
+    for _ in range(3):
         for x in range(m):
             total[x] = abs(matrix[x, x]) * scale[x]
         for x in range(m):
