@@ -95,7 +95,7 @@ def ldl_factorise(matrix: Floats, m: int, scale: Floats, reciprocal: Floats, fac
     for x in range(m):
         for k in range(x):
             factor[k] = matrix[k, x] * reciprocal[k]
-        subtract_rows(matrix[x], factor, matrix, x, x, m)
+        subtract_rows(matrix[x], factor, matrix, x, x, m)  # reads the rows above, writes this one
         if matrix[x, x] == 0.0:
             matrix[x, x] = 1e-30
         reciprocal[x] = 1.0 / matrix[x, x]
