@@ -10,6 +10,8 @@ from typing import Any, TypeVar, cast
 
 import numba
 
+from .pipeline import Frugal
+
 __all__ = ["kernel", "remember"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -50,4 +52,4 @@ def kernel(function: Function) -> Function:
     one. Pass the same kind each time: metric tables are read-only, everything else is writeable.
     """
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-    return cast(Function, remember(numba.njit(fastmath=False, **options)(function)))
+    return cast(Function, remember(numba.njit(pipeline_class=Frugal, fastmath=False, **options)(function)))

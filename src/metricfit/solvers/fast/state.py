@@ -6,10 +6,10 @@ from typing import Annotated, Any, NamedTuple, TypeVar, cast
 
 import numba as nb
 import numpy as np
-from numba.core.compiler import Compiler
 from numpy.typing import NDArray
 
 from metricfit.game.compiled import remember
+from metricfit.game.pipeline import Apart, Frugal, Within
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -58,7 +58,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def kernel(function: Function) -> Function:
     """Compile a function that Python calls; it is cached on disk with all that it calls."""
-    return cast(Function, remember(nb.njit(**KERNEL)(function), HERE))
+    return cast(Function, remember(nb.njit(pipeline_class=Frugal, **KERNEL)(function), HERE))
 
 
 def inner(function: Function) -> Function:
@@ -67,16 +67,7 @@ def inner(function: Function) -> Function:
     It is linked into each caller, so it needs no cache of its own, nor the wrappers that would make it
     callable from Python: those unpack dozens of arrays and take longer to compile than the function.
     """
-    return cast(Function, nb.njit(**INNER)(function))
-
-
-class Apart(Compiler):
-    """Compiles functions none of whose arrays overlap."""
-
-    def __init__(self, *arguments: Any) -> None:
-        make: Any = super().__init__
-        make(*arguments)
-        self.state.flags.noalias = True
+    return cast(Function, nb.njit(pipeline_class=Within, **INNER)(function))
 
 
 def lean(function: Function) -> Function:

@@ -1,0 +1,69 @@
+"""Functions compile to what Numba would make of them."""
+
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from numba.core.compiler import Flags
+
+from metricfit.game.pipeline import Apart, Frugal, OwnFlags, Within, Written
+
+
+def scaled_sum(values: Any, factor: float) -> float:
+    total = 0.0
+    for value in values:
+        total += factor * value
+    return total
+
+
+def with_options(**options: Any) -> OwnFlags:
+    flags: Any = Flags()
+    for name, value in options.items():
+        setattr(flags, name, value)
+    own: Any = OwnFlags
+    return own(flags)
+
+
+@pytest.mark.parametrize("pipeline", [Within, Apart])
+def test_a_function_within_another_returns_what_it_does_on_its_own(pipeline: Any) -> None:
+    within = numba.njit(pipeline_class=pipeline, no_cpython_wrapper=True, no_cfunc_wrapper=True)(scaled_sum)
+
+    @numba.njit(pipeline_class=Frugal)
+    def twice(values: Any, factor: float) -> float:
+        return within(values, factor) + within(values[1:], 2.0 * factor)
+
+    values = np.arange(9.0)
+    assert twice(values, 0.5) == scaled_sum(values, 0.5) + scaled_sum(values[1:], 1.0)
+    (made,) = within.overloads.values()
+    assert isinstance(made.library, Written)
+    assert made.library.get_pointer_to_function(made.fndesc.llvm_func_name) == 0
+
+
+def test_a_mistake_within_a_function_is_reported_as_ever() -> None:
+    @numba.njit(pipeline_class=Within, no_cpython_wrapper=True)
+    def wrong(value: float) -> Any:
+        return value.nothing
+
+    @numba.njit(pipeline_class=Frugal)
+    def caller(value: float) -> Any:
+        return wrong(value)
+
+    with pytest.raises(numba.TypingError, match="nothing"):
+        caller(1.0)
+
+
+def test_functions_share_equal_options_and_no_others() -> None:
+    one, same, other = with_options(nrt=True), with_options(nrt=True), with_options(nrt=True, noalias=True)
+    assert one.copy() is same.copy()
+    assert one.copy() == same.copy()
+    assert one.copy() != other.copy()
+    assert other.copy().values() == other.values()
+
+
+def test_options_of_one_function_may_change_without_those_that_are_shared() -> None:
+    one = with_options(nrt=True)
+    shared = one.copy()
+    one.noalias = True
+    assert not shared.noalias
+    assert one.copy() is not shared
