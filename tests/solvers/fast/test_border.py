@@ -10,9 +10,9 @@ from metricfit.solvers.fast.border import ldl_factorise, ldl_solve
 @nb.njit
 def solved(matrix, side):
     m = side.shape[0]
-    scale, reciprocal = np.empty(m), np.empty(m)
-    ldl_factorise(matrix, m, scale, reciprocal, np.empty(m))
-    ldl_solve(matrix, m, scale, reciprocal, side)
+    reciprocal = np.empty(m)
+    ldl_factorise(matrix, m, reciprocal, np.empty(m))
+    ldl_solve(matrix, m, reciprocal, side)
     return side
 
 

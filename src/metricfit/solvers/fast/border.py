@@ -1,7 +1,5 @@
 """The small dense system that is left when items and chain are eliminated."""
 
-import numpy as np
-
 from .state import Floats, brief, lean
 
 
@@ -60,38 +58,12 @@ def subtract_rows_twice(
 
 
 @lean
-def equilibrate(matrix: Floats, m: int, scale: Floats, total: Floats) -> None:
-    """Scale a symmetric matrix from both sides until the absolute values of its rows sum up to about one."""
-    for x in range(m):
-        scale[x] = 1.0
-    for _ in range(3):
-        for x in range(m):
-            total[x] = abs(matrix[x, x]) * scale[x]
-        for x in range(m):
-            row, others, totals = matrix[x, x + 1 : m], scale[x + 1 : m], total[x + 1 : m]
-            own, sum_up = scale[x], 0.0
-            for y in range(row.shape[0]):
-                size = abs(row[y])
-                sum_up += size * others[y]
-                totals[y] += size * own
-            total[x] += sum_up
-        for x in range(m):
-            total[x] *= scale[x]
-            if total[x] > 0.0:
-                scale[x] /= np.sqrt(total[x])
-    for x in range(m):
-        row, others, own = matrix[x, x:m], scale[x:m], scale[x]
-        for y in range(row.shape[0]):
-            row[y] *= own * others[y]
-
-
-@lean
-def ldl_factorise(matrix: Floats, m: int, scale: Floats, reciprocal: Floats, factor: Floats) -> None:
+def ldl_factorise(matrix: Floats, m: int, reciprocal: Floats, factor: Floats) -> None:
     """Factorise a symmetric matrix, of which the upper triangle is read and overwritten.
 
-    The border is nearly quasi-definite: after equilibration no pivot has to be looked for.
+    The border is nearly quasi-definite, so that no pivot has to be looked for. Nor need rows be scaled: the
+    numbers would be the same, but for their scale.
     """
-    equilibrate(matrix, m, scale, factor)
     for x in range(m):
         for k in range(x):
             factor[k] = matrix[k, x] * reciprocal[k]
@@ -102,10 +74,8 @@ def ldl_factorise(matrix: Floats, m: int, scale: Floats, reciprocal: Floats, fac
 
 
 @lean
-def ldl_solve(matrix: Floats, m: int, scale: Floats, reciprocal: Floats, x: Floats) -> None:
+def ldl_solve(matrix: Floats, m: int, reciprocal: Floats, x: Floats) -> None:
     """Solve in place with the factors of :func:`ldl_factorise`."""
-    for k in range(m):
-        x[k] *= scale[k]
     for k in range(m):
         row, rest = matrix[k, k + 1 : m], x[k + 1 : m]
         value = x[k] * reciprocal[k]
@@ -117,5 +87,3 @@ def ldl_solve(matrix: Floats, m: int, scale: Floats, reciprocal: Floats, x: Floa
         for y in range(row.shape[0]):
             value -= row[y] * rest[y]
         x[k] = value * reciprocal[k]
-    for k in range(m):
-        x[k] *= scale[k]

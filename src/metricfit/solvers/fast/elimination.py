@@ -56,8 +56,9 @@ def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
     m = first_multiplier + constraints
     border = w.border
     for x in range(m):
-        for x2 in range(m):
-            border[x, x2] = 0.0
+        row = border[x, x:m]
+        for y in range(row.shape[0]):
+            row[y] = 0.0
     for b in range(q):
         out = w.adversary[OUT, b]
         for b2 in range(b, q if f > 0 else b + 1):  # N is diagonal without predictor columns
@@ -277,4 +278,4 @@ def factorise(problem: Problem, it: Iterate, w: Workspace, regularisation: float
     eliminate_items(problem, it, w)
     filter_chain(problem, it, w)
     m = 2 * f + 2 * q + 4 + it.multiplier.shape[0]
-    ldl_factorise(w.border, m, w.scale, w.reciprocal, w.factor)
+    ldl_factorise(w.border, m, w.reciprocal, w.factor)

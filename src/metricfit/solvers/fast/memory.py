@@ -114,7 +114,6 @@ def _new_workspace(groups: int, constraints: int) -> Workspace:
         kalman_gain=_empty(groups + 1, columns),
         innovation=_empty(groups + 1, border),
         border=_empty(border, border),
-        scale=_empty(border),
         reciprocal=_empty(border),
         step=_empty(border),
         residual_border=_empty(border),

@@ -256,7 +256,7 @@ def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
         for x in range(m):
             step[x] -= value * w.innovation[j, x]
 
-    ldl_solve(w.border, m, w.scale, w.reciprocal, step)
+    ldl_solve(w.border, m, w.reciprocal, step)
 
     # Backward: the chain, and with its running sum what the items have to answer.
     answer = w.adversary[RHS]

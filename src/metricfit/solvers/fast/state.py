@@ -257,7 +257,6 @@ class Workspace(NamedTuple):
     kalman_gain: Matrix  # (G + 1, A)
     innovation: Matrix  # (G + 1, m) L^-1 F
     border: Matrix  # (m, m) upper triangle of the Schur complement, then its LDL factors
-    scale: Vector  # (m,)
     reciprocal: Vector  # (m,) of its pivots
     step: Vector  # (m,) right-hand side, then border part of the step
     residual_border: Vector  # (m,)
