@@ -146,23 +146,33 @@ def centre_columns(
 
 @lean
 def reach_columns(
-    columns: Columns, side: Floats, groups: int, step_mass: Floats, correct: bool
+    columns: Columns, side: Floats, groups: int, step_mass: Floats, correct: bool, scratch: Floats
 ) -> tuple[float, float]:
-    """Largest relative decrease of one player's marginals and of their duals."""
-    own, dual = 1e-12, 1e-12
+    """Largest relative decrease of one player's marginals and of their duals.
+
+    First of each group on its own: unlike that of a single maximum, such a loop is vectorised.
+    """
+    most, most_dual = scratch[0], scratch[1]
+    for i in range(groups):
+        most[i], most_dual[i] = 1e-12, 1e-12
     for a in range(columns.used[0]):
         dm = step_mass[a]
         for i in range(groups):
             t = side[STEP, a, i] * side[PER_INSIDE, a, i]
             u = (dm - side[STEP, a, i]) * side[PER_OUTSIDE, a, i]
-            own = max(own, max(-t, -u))
+            least = t if t < u else u
+            most[i] = -least if -least > most[i] else most[i]
             if correct:
                 t -= side[COMP_INSIDE, a, i] / columns.marginal[DUAL_INSIDE, a, i]
                 u -= side[COMP_OUTSIDE, a, i] / columns.marginal[DUAL_OUTSIDE, a, i]
             else:
                 t += 1.0
                 u += 1.0
-            dual = max(dual, max(t, u))
+            largest = t if t > u else u
+            most_dual[i] = largest if largest > most_dual[i] else most_dual[i]
+    own, dual = 1e-12, 1e-12
+    for i in range(groups):
+        own, dual = max(own, most[i]), max(dual, most_dual[i])
     return own, dual
 
 
@@ -245,8 +255,8 @@ def newton_step(problem: Problem, it: Iterate, w: Workspace, mu: float, pairs: f
         direction(problem, it, w)
 
         # The adversary's variables and the predictor's slacks share one step length, and vice versa.
-        own, dual = reach_columns(adversary, w.adversary, groups, step_mass, correct)
-        dual_2, own_2 = reach_columns(predictor, w.predictor, groups, step_mass_p, correct)
+        own, dual = reach_columns(adversary, w.adversary, groups, step_mass, correct, w.scratch)
+        dual_2, own_2 = reach_columns(predictor, w.predictor, groups, step_mass_p, correct, w.scratch)
         own, dual = max(own, own_2), max(dual, dual_2)
         own_2, dual_2 = reach(mass, dual_mass, step_mass, comp_mass)
         own, dual = max(own, own_2), max(dual, dual_2)
