@@ -39,7 +39,7 @@ DEFAULT_SOLVERS = ("fast", "exact-lp", "admm", RIVAL)
 DEFAULT_SIZES = (10, 25, 50, 100)
 RECALL = 0.8
 
-BEST_OF = 3
+BEST_OF = 5
 
 # Time grows at most like this power of n, about; 3 for the others.
 GROWTH = {"auto": 2.0, "fast": 2.0, "exact-lp": 5.0}
@@ -116,7 +116,7 @@ def measure(
 ) -> list[Cell]:
     """Time the solvers on games, in turn on each game so that they share the moods of the machine.
 
-    A game counts with its best of three times, so that a solver is not charged for what others left in the
+    A game counts with its best of five times, so that a solver is not charged for what others left in the
     processor's caches. A solver that has used up its time takes no further games.
     """
     samples: dict[str, list[Sample]] = {solver: [] for solver in runs}
