@@ -259,7 +259,7 @@ def add_predictor(problem: Problem, it: Iterate, w: Workspace, row: int, mass: f
     predictor = it.predictor
     groups = problem.items.shape[1]
     loss, share, moved = w.scratch[0], w.scratch[1], w.factor
-    mass *= 0.3
+    mass *= 0.54
     dilute(predictor, 1.0 - mass, groups)
     for j in range(groups + 1):
         it.chain_mass[j] *= 1.0 - mass

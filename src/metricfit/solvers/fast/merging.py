@@ -30,7 +30,7 @@ from .state import (
     lean,
 )
 
-COSTS = 0.1
+COSTS = 0.15
 """Share of the duality gap that groups may cost: scores nearer than that belong together, decided or not."""
 
 

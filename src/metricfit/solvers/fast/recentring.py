@@ -10,7 +10,7 @@ from .blending import mix
 from .parts import part
 from .state import Columns, Iterate, Workspace, lean
 
-BACK = 0.03
+BACK = 0.11
 """Share of the earlier iterate that is mixed in."""
 
 
