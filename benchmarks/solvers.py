@@ -316,7 +316,7 @@ def main() -> None:
     parser.add_argument("--solvers", nargs="+", choices=choices, default=DEFAULT_SOLVERS)
     parser.add_argument("--metrics", nargs="+", choices=METRICS, default=METRICS)
     parser.add_argument("--sizes", nargs="+", type=int, default=DEFAULT_SIZES)
-    parser.add_argument("--repeats", type=int, default=32, help="games for each metric and size")
+    parser.add_argument("--repeats", type=int, default=400, help="games for each metric and size")
     parser.add_argument("--tol", type=float, default=1e-4)
     parser.add_argument("--budget", type=float, default=20.0, help="seconds for each cell of the table")
     parser.add_argument(
