@@ -25,8 +25,8 @@ from metricfit.solvers.fast.state import (
 )
 
 choose_groups, find_margins = merging.choose_groups, merging.find_margins
+find_origins, write_problem = merging.find_origins, merging.write_problem
 regroup_chain, regroup_columns = merging.regroup_chain, merging.regroup_columns
-write_problem = merging.write_problem
 
 
 @nb.njit
@@ -45,7 +45,11 @@ def chosen(whole, problem, grouping, margin, apart, spare):
 def move(whole, it, grouping, groups, count):
     wide = np.empty(whole.items.shape[1] + 1)
     regroup_chain(whole, it, grouping, groups, count, wide)
-    regroup_columns(it.adversary, grouping, whole.items[0], groups, count, wide)
+    weight, origin = np.empty(groups), np.empty(count + 1, np.int64)
+    for g in range(groups):
+        weight[g] = whole.items[0, grouping.blocks[g] : grouping.blocks[g + 1]].sum()
+    find_origins(grouping, count, origin)
+    regroup_columns(it.adversary, weight, count, origin, wide)
     write_problem(whole, grouping, count)
 
 
@@ -169,17 +173,24 @@ def test_a_group_that_nobody_has_decided_is_taken_apart():
     assert regrouped(whole, grouping, blocks, np.array([1.4]), np.zeros(1), 0.0) == (2, True)
 
 
+def new_groups(blocks, random):
+    """Merge groups at random, and split some of those that are still alone."""
+    kept = np.concatenate((blocks[:1], blocks[1:-1][random.random(blocks.size - 2) < 0.5], blocks[-1:]))
+    alone = [set(range(a + 1, b)) for a, b in pairwise(blocks) if a in kept and b in kept]
+    cuts = [x for x in sorted(set().union(*alone)) if random.random() < 0.5]
+    return np.sort(np.concatenate((kept, np.array(cuts, np.int64))))
+
+
 @given(situations())
 def test_probabilities_of_items_stay_on_the_average(situation):
     whole, grouping, blocks, random = situation
-    n, groups = whole.items.shape[1], blocks.size - 1
+    groups = blocks.size - 1
     weight = whole.items[0]
     it = empty_iterate(whole, groups)
     it.chain_mass[: groups + 1] = random.dirichlet(np.ones(groups + 1))
     before = it.adversary.marginal[:, 0, :groups].copy()
     chain = it.chain_mass.copy()
-    cuts = np.flatnonzero(random.random(n - 1) < 0.5) + 1
-    coming = np.concatenate(([0], cuts, [n]))
+    coming = new_groups(blocks, random)
     grouping.coming[: coming.size] = coming
     count = coming.size - 1
     move(whole, it, grouping, groups, count)

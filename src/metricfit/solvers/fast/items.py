@@ -116,8 +116,8 @@ def combine(target: Floats, rows: Floats, factors: Floats, wanted: int, count: i
 class Side(NamedTuple):
     """The items' blocks as seen from the player whose own are inverted."""
 
-    small: Cube  # (11, s, G) what there is of that player's marginals
-    large: Cube  # (11, l, G) and of the other's
+    small: Cube  # (10, s, G) what there is of that player's marginals
+    large: Cube  # (10, l, G) and of the other's
     alpha: Matrix  # (s, l)
     alpha_t: Matrix  # (l, s)
     own: Cube  # (s, s, G) inverses
@@ -194,9 +194,6 @@ def invert_items(it: Iterate, w: Workspace, items: int) -> None:
             for i in range(items):
                 w.inverse[b, b, i] = w.adversary[SOFTNESS, b, i]
         return
-    for a in range(f):
-        for b in range(q):
-            w.cross_t[b, a] = w.cross[a, b]
     smaller = f < q
     for attempt in range(2):
         w.by_predictor[0] = smaller == (attempt == 0)

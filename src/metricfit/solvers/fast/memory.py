@@ -93,8 +93,8 @@ def _new_workspace(groups: int, constraints: int) -> Workspace:
     columns = MAX_COLUMNS
     border = 4 * columns + 4 + constraints
     return Workspace(
-        adversary=_empty(11, columns, groups),
-        predictor=_empty(11, columns, groups),
+        adversary=_empty(10, columns, groups),
+        predictor=_empty(10, columns, groups),
         along=_empty(4, groups + 1),
         chain_alpha=_empty(groups + 1, columns),
         chain_beta=_empty(groups + 1, columns + 2),

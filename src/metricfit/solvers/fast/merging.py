@@ -24,6 +24,7 @@ from .state import (
     Columns,
     Floats,
     Grouping,
+    Ints,
     Iterate,
     Problem,
     Workspace,
@@ -128,22 +129,38 @@ def regroup_chain(
 
 
 @lean
-def regroup_columns(
-    columns: Columns, grouping: Grouping, weight: Floats, groups: int, count: int, wide: Floats
-) -> None:
-    """Give all items of an old group its marginals and their duals, and new groups the means over items."""
+def find_origins(grouping: Grouping, count: int, origin: Ints) -> None:
+    """Find the first old group that each new one has items of; last, how many old groups there are.
+
+    A new group is part of an old one, or made of whole ones.
+    """
+    old = 0
+    for g in range(count):
+        while grouping.blocks[old + 1] <= grouping.coming[g]:
+            old += 1
+        origin[g] = old
+    while grouping.blocks[old] < grouping.coming[count]:
+        old += 1
+    origin[count] = old
+
+
+@lean
+def regroup_columns(columns: Columns, weight: Floats, count: int, origin: Ints, old: Floats) -> None:
+    """Give parts of an old group its marginals and their duals, and groups made of several the means."""
     for a in range(columns.used[0]):
         for kind in range(columns.marginal.shape[0]):
             row = columns.marginal[kind, a]
-            for g in range(groups):
-                for i in range(grouping.blocks[g], grouping.blocks[g + 1]):
-                    wide[i] = row[g]
+            for g in range(weight.shape[0]):
+                old[g] = row[g]
             for g in range(count):
-                total, items = 0.0, 0.0
-                for i in range(grouping.coming[g], grouping.coming[g + 1]):
-                    total += weight[i] * wide[i]
-                    items += weight[i]
-                row[g] = total / items
+                first = origin[g]
+                row[g] = old[first]
+                if origin[g + 1] > first + 1:
+                    total, items = 0.0, 0.0
+                    for h in range(first, origin[g + 1]):
+                        total += weight[h] * old[h]
+                        items += weight[h]
+                    row[g] = total / items
 
 
 @lean
@@ -199,8 +216,10 @@ def regroup(
     if not (split or (merge and count < groups)):
         return 0
     regroup_chain(whole, it, grouping, groups, count, wide)
-    regroup_columns(it.adversary, grouping, weight, groups, count, wide)
-    regroup_columns(it.predictor, grouping, weight, groups, count, wide)
+    origin = w.order[0]
+    find_origins(grouping, count, origin)
+    regroup_columns(it.adversary, problem.items[WEIGHT], count, origin, wide)
+    regroup_columns(it.predictor, problem.items[WEIGHT], count, origin, wide)
     write_problem(whole, grouping, count)
     return count
 

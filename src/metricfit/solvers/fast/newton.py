@@ -1,7 +1,7 @@
 """The right-hand sides of the Newton system, and its solution with the factors of ``elimination``."""
 
 from .border import ldl_solve
-from .items import answer_items
+from .items import answer_items, combine
 from .parts import part
 from .state import (
     ALPHA,
@@ -14,17 +14,16 @@ from .state import (
     GAIN,
     INSIDE,
     MAX_COLUMNS,
+    MISSING,
     OFFSET,
     OUT,
     POSITIVE,
     PRECISION,
-    RESIDUAL,
     RESIDUAL_CHAIN,
     RHS,
     SCORE,
     STEP,
     STEP_CHAIN,
-    VALUE,
     WEIGHT,
     Iterate,
     Problem,
@@ -48,12 +47,13 @@ def gather_tables(problem: Problem, it: Iterate, w: Workspace) -> None:
         w.chain_beta[j, q + 1] = problem.tables[BETA, row, last]
     for a in range(predictor.used[0]):
         for b in range(q):
-            w.cross[a, b] = problem.tables[ALPHA, predictor.size_index[a], adversary.size_index[b]]
+            alpha = problem.tables[ALPHA, predictor.size_index[a], adversary.size_index[b]]
+            w.cross[a, b], w.cross_t[b, a] = alpha, alpha
 
 
 @part
 def evaluate(problem: Problem, it: Iterate, w: Workspace, changed: bool) -> None:
-    """Item values of both players and the residuals of every linear equation.
+    """Residuals of every linear equation; of the items' equations MISSING, which is minus the residual.
 
     Unless columns or groups have ``changed``, what was looked up in the tables is still valid.
     """
@@ -70,8 +70,15 @@ def evaluate(problem: Problem, it: Iterate, w: Workspace, changed: bool) -> None
         bonus = 0.0
         for c in range(constraints):
             bonus += it.multiplier[c] * problem.limits[GAIN, c, row]
+        price = predictor.price[a]
         for i in range(groups):
-            w.predictor[VALUE, a, i] = bonus * problem.items[POSITIVE, i]
+            w.predictor[MISSING, a, i] = (
+                price
+                - bonus * problem.items[POSITIVE, i]
+                - predictor.marginal[DUAL_INSIDE, a, i]
+                + predictor.marginal[DUAL_OUTSIDE, a, i]
+            )
+    combine(w.predictor[MISSING], adversary.marginal[INSIDE], w.cross, f, q, groups)
     running, total_beta = w.running[0], w.running[1]
     for b in range(q):
         running[b] = 0.0
@@ -82,15 +89,10 @@ def evaluate(problem: Problem, it: Iterate, w: Workspace, changed: bool) -> None
         for b in range(q):
             running[b] += mass * w.chain_alpha[j, b]
         for b in range(q):
-            w.adversary[VALUE, b, j - 1] = running[b]
+            w.adversary[MISSING, b, j - 1] = -running[b]
         for b in range(q + 2):
             total_beta[b] += mass * w.chain_beta[j, b]
-    for b in range(q):
-        for a in range(f):
-            alpha = w.cross[a, b]
-            for i in range(groups):
-                w.adversary[VALUE, b, i] += alpha * predictor.marginal[INSIDE, a, i]
-                w.predictor[VALUE, a, i] += alpha * adversary.marginal[INSIDE, b, i]
+    combine(w.adversary[MISSING], predictor.marginal[INSIDE], w.cross_t, q, f, groups)
 
     prices, masses, prices_p, levels = f, f + q, f + 2 * q + 2, 2 * f + 2 * q + 2
     total = -1.0
@@ -102,12 +104,11 @@ def evaluate(problem: Problem, it: Iterate, w: Workspace, changed: bool) -> None
             outside = 0.0
             inside = 0.0
             for i in range(groups):
-                w.adversary[RESIDUAL, b, i] = (
-                    w.adversary[VALUE, b, i]
-                    - problem.items[SCORE, i]
-                    + adversary.price[b]
-                    - adversary.marginal[DUAL_INSIDE, b, i]
-                    + adversary.marginal[DUAL_OUTSIDE, b, i]
+                w.adversary[MISSING, b, i] += (
+                    problem.items[SCORE, i]
+                    - adversary.price[b]
+                    + adversary.marginal[DUAL_INSIDE, b, i]
+                    - adversary.marginal[DUAL_OUTSIDE, b, i]
                 )
                 outside += problem.items[WEIGHT, i] * adversary.marginal[DUAL_OUTSIDE, b, i]
                 inside += problem.items[WEIGHT, i] * adversary.marginal[INSIDE, b, i]
@@ -134,12 +135,6 @@ def evaluate(problem: Problem, it: Iterate, w: Workspace, changed: bool) -> None
         outside = 0.0
         inside = 0.0
         for i in range(groups):
-            w.predictor[RESIDUAL, a, i] = (
-                w.predictor[VALUE, a, i]
-                - predictor.price[a]
-                + predictor.marginal[DUAL_INSIDE, a, i]
-                - predictor.marginal[DUAL_OUTSIDE, a, i]
-            )
             outside += problem.items[WEIGHT, i] * predictor.marginal[DUAL_OUTSIDE, a, i]
             inside += problem.items[WEIGHT, i] * predictor.marginal[INSIDE, a, i]
         base = outside + size * predictor.price[a] + predictor.dual_mass[a] - rho
@@ -200,7 +195,7 @@ def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
         outside = 0.0
         for i in range(groups):
             out = w.adversary[COMP_OUTSIDE, b, i]
-            w.adversary[RHS, b, i] = w.adversary[COMP_INSIDE, b, i] - out - w.adversary[RESIDUAL, b, i]
+            w.adversary[RHS, b, i] = w.adversary[COMP_INSIDE, b, i] - out + w.adversary[MISSING, b, i]
             outside += problem.items[WEIGHT, i] * out
         step[masses + b] += outside + w.comp_mass[b]
     for b in range(2):
@@ -210,7 +205,7 @@ def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
         outside = 0.0
         for i in range(groups):
             out = w.predictor[COMP_OUTSIDE, a, i]
-            w.predictor[RHS, a, i] = w.predictor[COMP_INSIDE, a, i] - out + w.predictor[RESIDUAL, a, i]
+            w.predictor[RHS, a, i] = w.predictor[COMP_INSIDE, a, i] - out - w.predictor[MISSING, a, i]
             outside += problem.items[WEIGHT, i] * out
         step[a] -= outside + w.comp_mass_p[a]
     for c in range(constraints):

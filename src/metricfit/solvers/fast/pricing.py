@@ -5,6 +5,7 @@ They bound the value of the restricted game from both sides and say which sizes 
 
 import numpy as np
 
+from .border import subtract_rows
 from .parts import part
 from .state import (
     ALPHA,
@@ -114,7 +115,7 @@ def price_adversary(
     f = predictor.used[0]
     # The adversary may tell items apart that the predictor treats alike.
     count = whole.items[WEIGHT]
-    cost, order, group = w.scratch[0], w.order[0], w.order[1]
+    cost, factor, order, group = w.scratch[0], w.factor, w.order[0], w.order[1]
     apart = groups < count.shape[0]
     own, change = w.scratch[1] if apart else cost, w.scratch[2]
     for g in range(groups):
@@ -138,9 +139,8 @@ def price_adversary(
         for a in range(f):
             row = predictor.size_index[a]
             total += predictor.mass[a] * problem.tables_t[BETA, l, row]
-            alpha = problem.tables_t[ALPHA, l, row]
-            for i in range(groups):
-                cost[i] += alpha * predictor.marginal[INSIDE, a, i]
+            factor[a] = -problem.tables_t[ALPHA, l, row]
+        subtract_rows(cost, factor, predictor.marginal[INSIDE], f, ZERO, groups)
         if l == sizes - 1:
             for i in range(groups):
                 total -= problem.items[WEIGHT, i] * problem.items[SCORE, i]
@@ -210,7 +210,7 @@ def price_predictor(
     """``value[k]``: payoff if the predictor answers the adversary with its best set of size k.
 
     Only every ``stride``-th size and those in play are looked at; the others are set to -infinity. Of a size
-    that is not in play and surely has no payoff above those of the chain or in play, an upper bound will do.
+    that surely has no payoff above those of the chain or in play, an upper bound will do.
     If ``known`` is finite, ``value`` holds bounds already, but for scores whose sum was ``known``.
 
     Returns
@@ -224,7 +224,7 @@ def price_predictor(
     score = chosen_score(problem, adversary)
     best = chain_value(problem, adversary, w, multiplier) - score
     bar = best
-    loss, count, order = w.scratch[0], problem.items[WEIGHT], w.order[0]
+    loss, factor, count, order = w.scratch[0], w.factor, problem.items[WEIGHT], w.order[0]
     for i in range(groups):
         order[i] = i
     place, before = ZERO, 0.0
@@ -247,13 +247,12 @@ def price_predictor(
         for b in range(q):
             column = adversary.size_index[b]
             total += problem.tables[BETA, row, column] * adversary.mass[b]
-            alpha = problem.tables[ALPHA, row, column]
-            for i in range(groups):
-                loss[i] -= alpha * adversary.marginal[INSIDE, b, i]
+            factor[b] = problem.tables[ALPHA, row, column]
+        subtract_rows(loss, factor, adversary.marginal[INSIDE], q, ZERO, groups)
         size = problem.predictor_sizes[row]
         if size > 0.0:
             least, place, before = smallest_sum_bound(loss, count, order, size, place, before)
-            if total - least > bar or member[row]:
+            if total - least > bar:
                 least, place, before = smallest_sum(loss, count, order, size)
             total -= least
         value[row] = total

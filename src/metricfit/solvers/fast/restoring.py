@@ -18,8 +18,8 @@ from .state import (
     INSIDE,
     ITEM_SHARE,
     MAX_COLUMNS,
+    MISSING,
     OUTSIDE,
-    RESIDUAL,
     RESIDUAL_CHAIN,
     WEIGHT,
     Columns,
@@ -95,8 +95,11 @@ def restore(problem: Problem, it: Iterate, w: Workspace, mu: float) -> None:
         slot = b if b < q else MAX_COLUMNS + b - q
         slack = w.residual_border[f + q + b] + adversary.dual_mass[slot]
         if b < q:
+            change = w.adversary[MISSING, b]
+            for i in range(groups):
+                change[i] = -change[i]
             size = problem.adversary_sizes[adversary.size_index[b]]
-            slack += balance(adversary, b, w.adversary[RESIDUAL, b], count, size, mu, w.scratch)
+            slack += balance(adversary, b, change, count, size, mu, w.scratch)
         floor = adversary.dual_mass[slot] if adversary.dual_mass[slot] > 0.0 else mu / adversary.mass[slot]
         lift = max(lift, 0.1 * floor - slack)
         adversary.dual_mass[slot] = slack
@@ -114,12 +117,9 @@ def restore(problem: Problem, it: Iterate, w: Workspace, mu: float) -> None:
         lift = max(lift, 0.1 * floor - slack)
         it.chain_slack[j] = slack
     for a in range(f):
-        change = w.predictor[RESIDUAL, a]
-        for i in range(groups):
-            change[i] = -change[i]
         size = problem.predictor_sizes[predictor.size_index[a]]
         slack = predictor.dual_mass[a] - w.residual_border[a]
-        slack += balance(predictor, a, change, count, size, mu, w.scratch)
+        slack += balance(predictor, a, w.predictor[MISSING, a], count, size, mu, w.scratch)
         floor = predictor.dual_mass[a] if predictor.dual_mass[a] > 0.0 else mu / predictor.mass[a]
         lift = max(lift, 0.1 * floor - slack)
         predictor.dual_mass[a] = slack

@@ -92,8 +92,8 @@ WEIGHT, SCORE, POSITIVE = range(3)
 GAIN, OFFSET = range(2)
 INSIDE, OUTSIDE, DUAL_INSIDE, DUAL_OUTSIDE = range(4)
 PRECISION, STEP_CHAIN, RESIDUAL_CHAIN, COMP_CHAIN = range(4)
-VALUE, CURVATURE, SOFTNESS, OUT, PER_INSIDE, PER_OUTSIDE, STEP, RHS, RESIDUAL = range(9)
-COMP_INSIDE, COMP_OUTSIDE = range(9, 11)
+CURVATURE, SOFTNESS, OUT, PER_INSIDE, PER_OUTSIDE, STEP, RHS, MISSING = range(8)
+COMP_INSIDE, COMP_OUTSIDE = range(8, 10)
 
 
 class Problem(NamedTuple):
@@ -230,14 +230,14 @@ class Parts(NamedTuple):
 class Workspace(NamedTuple):
     """Everything a Newton step needs besides the iterate.
 
-    What belongs to the marginals of a player is in ``adversary`` and ``predictor``: VALUE, what an item costs
-    the adversary or earns the predictor; CURVATURE, the diagonal D or E, and SOFTNESS, its reciprocal; OUT,
-    its part from OUTSIDE; PER_INSIDE and PER_OUTSIDE, reciprocals; STEP of INSIDE; RHS; RESIDUAL; COMP_INSIDE
-    and COMP_OUTSIDE, the right-hand sides of the complementarity rows divided by the variable.
+    What belongs to the marginals of a player is in ``adversary`` and ``predictor``: CURVATURE, the diagonal D
+    or E, and SOFTNESS, its reciprocal; OUT, its part from OUTSIDE; PER_INSIDE and PER_OUTSIDE, reciprocals;
+    STEP of INSIDE; RHS; MISSING, by how much the items' equations fall short; COMP_INSIDE and COMP_OUTSIDE,
+    the right-hand sides of the complementarity rows divided by the variable.
     """
 
-    adversary: Cube  # (11, A, G)
-    predictor: Cube  # (11, P, G)
+    adversary: Cube  # (10, A, G)
+    predictor: Cube  # (10, P, G)
     along: Matrix  # (4, G + 1) PRECISION, reciprocals of D; STEP_CHAIN; RESIDUAL_CHAIN; COMP_CHAIN
     chain_alpha: Matrix  # (G + 1, A) alpha of each set of the chain against each column
     chain_beta: Matrix  # (G + 1, A + 2) beta likewise, then against the empty and the full set
