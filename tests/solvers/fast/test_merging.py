@@ -143,7 +143,7 @@ def empty_iterate(whole, groups):
 
 
 @given(situations(), st.sampled_from([0.0, 0.05]))
-def test_no_group_is_wider_than_its_margin(situation, spare):
+def test_no_group_is_much_wider_than_its_margin(situation, spare):
     whole, grouping, blocks, random = situation
     groups = blocks.size - 1
     margin = random.exponential(size=groups)
@@ -160,7 +160,7 @@ def test_no_group_is_wider_than_its_margin(situation, spare):
         inside = [g for g in range(groups) if blocks[g] < last and blocks[g + 1] > first]
         if len(inside) > 1:
             assert not apart[inside[1:]].any()
-            assert np.ptp(scores[first:last]) <= margin[inside].min() + spare
+            assert np.ptp(scores[first:last]) <= merging.SPAN * (margin[inside].min() + spare)
         was_split |= last - first < blocks[inside[0] + 1] - blocks[inside[0]]
     assert split == was_split
 

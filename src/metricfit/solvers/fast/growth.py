@@ -180,7 +180,7 @@ def split_column(
         return False
     low = sizes[columns.size_index[below]]
     share = (size - low) / (sizes[columns.size_index[above]] - low)
-    mass = 0.5 * min(columns.mass[below] / (1.0 - share), columns.mass[above] / share)
+    mass = 0.42 * min(columns.mass[below] / (1.0 - share), columns.mass[above] / share)
     if mass < least:
         return False
     from_below = mass * (1.0 - share) / columns.mass[below]
@@ -259,7 +259,7 @@ def add_predictor(problem: Problem, it: Iterate, w: Workspace, row: int, mass: f
     predictor = it.predictor
     groups = problem.items.shape[1]
     loss, share, moved = w.scratch[0], w.scratch[1], w.factor
-    mass *= 0.54
+    mass *= 0.39
     dilute(predictor, 1.0 - mass, groups)
     for j in range(groups + 1):
         it.chain_mass[j] *= 1.0 - mass
@@ -297,7 +297,7 @@ def drop_columns(columns: Columns, gain: Floats, level: float, gap: float, group
     used = columns.used[0]
     kept = 0
     for a in range(used):
-        if level - gain[columns.size_index[a]] > 20.0 * gap and columns.mass[a] < min(0.01, gap):
+        if level - gain[columns.size_index[a]] > 15.0 * gap and columns.mass[a] < min(0.0125, gap):
             columns.member[columns.size_index[a]] = False
             continue
         if kept < a:

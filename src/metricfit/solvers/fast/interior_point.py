@@ -73,8 +73,11 @@ MANY_COLUMNS = 6
 
 problem_at = reader(Problem)
 
-LATE = 35.0
-"""From this many tolerances on the best responses of every size are looked at, and more often."""
+LATE = 17.5
+"""From this many tolerances on the best responses of every size are looked at, and many sizes join."""
+
+HOLD_BACK = 1.7
+"""The duality gap is not closed further than this many tolerances: what is missing then are sizes."""
 
 
 @part
@@ -102,9 +105,9 @@ def start(problem: Problem, it: Iterate, w: Workspace, opening: Indices) -> tupl
     for row in range(problem.tables.shape[1]):
         steepest = max(steepest, abs(problem.tables[ALPHA, row, min(typical, last)]))
     # The empty and the full set are rarely used, so that a large mass would put them far off the path.
-    end = 0.02 if columns > 0 else 0.5
+    end = 0.0235 if columns > 0 else 0.5
     mass = (1.0 - 2.0 * end) / columns if columns > 0 else end
-    mu = (min(largest, steepest) + 0.1 * steepest + 0.02 * largest + 1e-12) * mass / total
+    mu = (min(largest, steepest) + 0.165 * steepest + 0.017 * largest + 1e-12) * mass / total
     for j in range(groups + 1):
         it.chain_mass[j] = 1.0 / (groups + 1)
     for c in range(it.multiplier.shape[0]):
@@ -217,11 +220,10 @@ def follow_path(
     centred = False  # is there an earlier iterate with the same columns
     broken = False  # a step that is not taken is the last one
     upper, lower = np.inf, -np.inf
-    aim = 0.16
+    aim = 0.13
     first_gap = np.inf
     iterations = 0
-    radius = max(1, columns // 16)
-    coarse = max(1, columns // 28)
+    coarse = max(1, columns // 22)
     while True:
         problem = problem_at(place)
         evaluate(problem, it, w, changed)
@@ -238,7 +240,7 @@ def follow_path(
             fresh = False
             first_gap = gap
             if gap < LATE * tolerance:
-                aim = max(aim, 1.7 * tolerance)
+                aim = max(aim, HOLD_BACK * tolerance)
         done = broken or iterations >= max_iterations
         if (gap < aim or done) and not priced:
             tidy(problem, it)
@@ -257,7 +259,8 @@ def follow_path(
             chosen, earned = adversary, value_k
             row = largest(value_k)
             best_k = value_k[row]
-            needed_k = inner_k + 0.1 * max(inner_k - inner_l, 0.0) + 0.1 * tolerance
+            worth = 0.02 * max(inner_k - inner_l, 0.0) + 0.08 * tolerance
+            needed_k, needed_l = inner_k + worth, -inner_l + worth
             if best_k > inner_k + 0.1 * tolerance:
                 pool(problem, adversary, w, row, pooled)
                 # The means of items' gains have no larger sums: what was proved holds but for the scores.
@@ -286,8 +289,6 @@ def follow_path(
                 lower = -kept_l[largest(kept_l)]
                 if upper - lower <= tolerance or done:
                     break
-            inner = max(inner_k - inner_l, 0.0)
-            needed_l = -inner_l + 0.05 * inner + 0.1 * tolerance
             missing = (
                 largest_outside(value_l, adversary.member) > needed_l
                 or largest_outside(value_k, predictor.member) > needed_k
@@ -296,30 +297,32 @@ def follow_path(
                 approach(it, w, earlier, groups, BACK)
                 gap, pairs = complementarity(problem, it)
             outer = best_k + value_l[largest(value_l)]
-            mass = min(0.15, 1.5 * gap / magnitude)
+            mass = min(0.175, 1.6 * gap / magnitude)
             mu = gap / pairs
             added = 0
             dropped = drop_columns(adversary, value_l, -inner_l, gap, groups)
             dropped |= drop_columns(predictor, value_k, inner_k, gap, groups)
-            for _ in range(3):
+            late = gap < LATE * tolerance
+            radius = max(1, columns // 29) if late else max(1, columns // 11)
+            for _ in range(10 if late else 2):
                 l = most_promising(value_l, adversary.member, needed_l, radius)
                 if l < 0 or adversary.used[0] == MAX_COLUMNS:
                     break
-                if not split_column(problem, it, w, l, mu, 0.5 * mass, True):
+                if not split_column(problem, it, w, l, mu, 0.24 * mass, True):
                     add_adversary(problem, it, w, l, mass, mu)
                 added += 1
-            for _ in range(3):
+            for _ in range(6 if late else 2):
                 k = most_promising(value_k, predictor.member, needed_k, radius)
                 if k < 0 or predictor.used[0] == MAX_COLUMNS:
                     break
                 if not split_column(problem, it, w, k, mu, 0.2 * mass, False):
                     add_predictor(problem, it, w, k, mass, mu)
                 added += 1
-            aim = max(1.7 * tolerance, 0.17 * gap)
+            aim = max(HOLD_BACK * tolerance, 0.25 * gap)
             unbalanced = added > 0
             if unbalanced:
                 # Solved much further, the restricted game would be fitted to the sizes it has.
-                aim = max(aim, 0.2 * outer)
+                aim = max(aim, 0.26 * outer)
             if groups < whole.items.shape[1] or adversary.used[0] + predictor.used[0] >= MANY_COLUMNS:
                 count = regroup(whole, problem, it, w, room.grouping, gap, unbalanced)
                 if count > 0:
@@ -329,7 +332,7 @@ def follow_path(
             changed = priced = True
             continue
         priced = False
-        if not centred and gap < 0.35 * first_gap:
+        if not centred and gap < 0.52 * first_gap:
             approach(earlier, w, it, groups, 1.0)
             centred = True
         iterations += 1

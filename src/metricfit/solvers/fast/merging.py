@@ -31,8 +31,11 @@ from .state import (
     lean,
 )
 
-COSTS = 0.15
+COSTS = 0.17
 """Share of the duality gap that groups may cost: scores nearer than that belong together, decided or not."""
+
+SPAN = 1.55
+"""How many margins the scores of a group may span when it is made; few are as far from their mean."""
 
 
 @lean
@@ -58,7 +61,7 @@ def choose_groups(
     """Write down where new groups begin in ``grouping.coming``; returns how many, and if any was split."""
     scores, labels, begins = whole.items[SCORE], whole.items[POSITIVE], grouping.coming
     count, split = 0, False
-    limit = -1.0  # what scores of the group being made may differ by
+    limit = -1.0  # margin of the group being made
     high, low = -np.inf, np.inf  # and what they are
     for g in range(problem.items.shape[1]):
         first, length = grouping.blocks[g], grouping.blocks[g + 1] - grouping.blocks[g]
@@ -67,7 +70,7 @@ def choose_groups(
             own_high, own_low = max(own_high, scores[i]), min(own_low, scores[i])
         own_limit = margin[g] + spare
         alike = apart[g] == 0.0 and labels[first] == labels[max(first - 1, 0)]
-        if alike and max(high, own_high) - min(low, own_low) <= min(limit, own_limit):
+        if alike and max(high, own_high) - min(low, own_low) <= SPAN * min(limit, own_limit):
             limit, high, low = min(limit, own_limit), max(high, own_high), min(low, own_low)
             continue
         limit, high, low = own_limit, own_high, own_low

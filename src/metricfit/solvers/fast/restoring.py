@@ -30,7 +30,7 @@ from .state import (
     lean,
 )
 
-ROOM = 4.3
+ROOM = 7.4
 """How many times its share of the duality gap a column may lift the level by.
 
 On the central path the duals of rare columns are large, their items' taken together larger than the gap.
@@ -101,7 +101,7 @@ def restore(problem: Problem, it: Iterate, w: Workspace, mu: float) -> None:
             size = problem.adversary_sizes[adversary.size_index[b]]
             slack += balance(adversary, b, change, count, size, mu, w.scratch)
         floor = adversary.dual_mass[slot] if adversary.dual_mass[slot] > 0.0 else mu / adversary.mass[slot]
-        lift = max(lift, 0.1 * floor - slack)
+        lift = max(lift, 0.115 * floor - slack)
         adversary.dual_mass[slot] = slack
     it.level[0] += lift
     for b in range(q):
@@ -114,14 +114,14 @@ def restore(problem: Problem, it: Iterate, w: Workspace, mu: float) -> None:
     for j in range(groups + 1):
         slack = it.chain_slack[j] - w.along[RESIDUAL_CHAIN, j]
         floor = it.chain_slack[j] if it.chain_slack[j] > 0.0 else mu / it.chain_mass[j]
-        lift = max(lift, 0.1 * floor - slack)
+        lift = max(lift, 0.115 * floor - slack)
         it.chain_slack[j] = slack
     for a in range(f):
         size = problem.predictor_sizes[predictor.size_index[a]]
         slack = predictor.dual_mass[a] - w.residual_border[a]
         slack += balance(predictor, a, w.predictor[MISSING, a], count, size, mu, w.scratch)
         floor = predictor.dual_mass[a] if predictor.dual_mass[a] > 0.0 else mu / predictor.mass[a]
-        lift = max(lift, 0.1 * floor - slack)
+        lift = max(lift, 0.115 * floor - slack)
         predictor.dual_mass[a] = slack
     it.level[1] += lift
     for j in range(groups + 1):

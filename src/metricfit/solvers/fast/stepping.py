@@ -35,7 +35,7 @@ from .state import (
     lean,
 )
 
-MOST_CORRECTED = 5.0
+MOST_CORRECTED = 4.5
 """Largest correction of a product, in units of the product itself.
 
 Where the affine step would overshoot many times, its second-order term says nothing about the step that will
@@ -43,10 +43,10 @@ be taken, and would hold up all the others.
 """
 
 
-MANY_COLUMNS = 14
+MANY_COLUMNS = 9
 """From this many on a third solve with the same factors is worth its time."""
 
-FAR = 6.0
+FAR = 16.0
 """A product this many times larger or smaller than its target is to come nearer."""
 
 
@@ -244,7 +244,7 @@ def newton_step(problem: Problem, it: Iterate, w: Workspace, mu: float, pairs: f
             aim(chain_mass, chain_slack, step_chain, comp_chain, target, correct)
             aim(it.multiplier, it.multiplier_slack, step_multiplier, w.comp_multiplier, target, correct)
         else:
-            own, dual = min(1.0, 1.13 * own + 0.3), min(1.0, 1.13 * dual + 0.3)
+            own, dual = min(1.0, 1.65 * own + 0.25), min(1.0, 1.65 * dual + 0.25)
             centre_columns(adversary, w.adversary, groups, step_mass, target, own, dual)
             centre_columns(predictor, w.predictor, groups, step_mass_p, target, dual, own)
             centre(mass, dual_mass, step_mass, comp_mass, target, own, dual)
@@ -275,9 +275,9 @@ def newton_step(problem: Problem, it: Iterate, w: Workspace, mu: float, pairs: f
         broken = not (own < 1e12 and dual < 1e12 and abs(total) < np.inf)
         if broken and phase < 2:
             return False
-        fraction = 0.994 if correct else 1.0
+        fraction = 0.9935 if correct else 1.0
         own, dual = min(1.0, fraction / own), min(1.0, fraction / dual)
-        if phase == 2 and (broken or own + dual < reached):
+        if phase == 2 and (broken or own + dual < 0.5 * reached):
             phase, last, target = 0, 1, 0.0  # all over again without it
             continue
         if phase == 1 and last == 2 and 0.05 < min(own, dual) < 0.9:
@@ -295,7 +295,7 @@ def newton_step(problem: Problem, it: Iterate, w: Workspace, mu: float, pairs: f
             after += affine_gap(adversary, w.adversary, step_mass, weight, own, dual)
             after += affine_gap(predictor, w.predictor, step_mass_p, weight, dual, own)
             ratio = after / (mu * pairs)
-            target = mu * min(1.0, max(1e-8, 0.24 * ratio))
+            target = mu * min(1.0, max(1e-8, 0.26 * ratio))
             phase = 1
             continue
         move_columns(adversary, w.adversary, groups, step_mass, own, dual)
