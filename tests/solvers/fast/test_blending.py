@@ -56,6 +56,7 @@ def strategy(sizes, seed, items=5):
         np.zeros(MAX_COLUMNS, np.int64),
         np.array([len(sizes)]),
         np.zeros(1, np.bool_),
+        np.zeros(1, np.bool_),
         0,
     )
     columns.size_index[: len(sizes)] = sizes

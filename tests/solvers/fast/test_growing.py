@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import metricfit as mf
 from metricfit.solvers.fast import growth, recentring, restoring, stepping
 from metricfit.solvers.fast.state import (
     DUAL_INSIDE,
@@ -59,9 +60,8 @@ def random_columns(sizes, seed):
     member[sizes] = True
     dual_mass = np.zeros(MAX_COLUMNS + 2)
     dual_mass[:used] = rng.random(used)
-    return Columns(
-        marginal, mass, dual_mass, rng.random(MAX_COLUMNS), size_index, np.array([used]), member, 0
-    )
+    price, never = rng.random(MAX_COLUMNS), np.zeros(ITEMS + 1, np.bool_)
+    return Columns(marginal, mass, dual_mass, price, size_index, np.array([used]), member, never, 0)
 
 
 @given(st.integers(0, 10_000), st.integers(1, ITEMS - 1), st.floats(-8.0, 0.0))
@@ -113,6 +113,25 @@ def test_only_columns_without_hope_and_without_mass_are_dropped():
     assert columns.member.nonzero()[0].tolist() == [3, 4]
     np.testing.assert_array_equal(columns.marginal[:, :2], kept)
     assert not dropped(columns, gain, 0.0, 1e-3)
+
+
+def test_a_size_that_had_to_join_again_stays():
+    columns = random_columns([1, 3, 4], 3)
+    columns.mass[:3] = [0.5, 1e-6, 1e-6]
+    columns.dropped[3] = True
+    assert dropped(columns, np.full(ITEMS + 1, -1.0), 0.0, 1e-3)
+    assert columns.size_index[: columns.used[0]].tolist() == [1, 3]
+    assert columns.dropped.nonzero()[0].tolist() == [3, 4]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_games_that_would_drop_and_miss_the_same_sizes_in_turn_are_solved(seed):
+    n = 154
+    scores = 0.0015 * np.random.default_rng(seed).normal(size=n) - 0.0025
+    labels = (np.arange(n) < 10).astype(int)
+    solution = mf.solve(mf.recall.subject_to(mf.f1 >= 0.3), scores, labels, solver="fast")
+    assert solution.gap <= 1e-4
+    assert solution.iterations < 150
 
 
 @given(st.floats(-1e3, 1e3), st.floats(1e-9, 1.0))

@@ -103,10 +103,9 @@ def make_columns(costs):
     marginal[INSIDE, :used] = mass[0] * np.random.default_rng(0).random((used, n))
     marginal[OUTSIDE, :used] = mass[0] - marginal[INSIDE, :used]
     sizes = np.zeros(MAX_COLUMNS, np.int64)
-    member = np.zeros(n + 1, np.bool_)
-    return Columns(
-        marginal, mass, np.zeros(MAX_COLUMNS + 2), np.zeros(MAX_COLUMNS), sizes, np.array([used]), member, 0
-    )
+    dual_mass, price = np.zeros(MAX_COLUMNS + 2), np.zeros(MAX_COLUMNS)
+    member, dropped = np.zeros((2, n + 1), np.bool_)
+    return Columns(marginal, mass, dual_mass, price, sizes, np.array([used]), member, dropped, 0)
 
 
 def test_the_margin_is_that_of_the_least_decided_column():

@@ -292,13 +292,16 @@ def drop_columns(columns: Columns, gain: Floats, level: float, gap: float, group
     """Take sizes out of play that no near-optimal strategy uses; whether there were any.
 
     A column whose best set gains less than ``level`` by some amount has at most mass ``gap`` over that amount
-    in any solution. Its mass is missing until the next step, so that only little may go.
+    in any solution. Its mass is missing until the next step, so that only little may go. A size that had to
+    join again stays: there are games that would drop and miss the same sizes in turn for ever.
     """
     used = columns.used[0]
     kept = 0
     for a in range(used):
-        if level - gain[columns.size_index[a]] > 15.0 * gap and columns.mass[a] < min(0.0125, gap):
-            columns.member[columns.size_index[a]] = False
+        size = columns.size_index[a]
+        useless = level - gain[size] > 15.0 * gap and columns.mass[a] < min(0.0125, gap)
+        if useless and not columns.dropped[size]:
+            columns.member[size], columns.dropped[size] = False, True
             continue
         if kept < a:
             for i in range(groups):

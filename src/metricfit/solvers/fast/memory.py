@@ -85,6 +85,7 @@ def _new_columns(groups: int, sizes: int) -> Columns:
         size_index=np.empty(MAX_COLUMNS, np.int64),
         used=np.empty(1, np.int64),
         member=np.empty(sizes, np.bool_),
+        dropped=np.empty(sizes, np.bool_),
         here=0,
     )
 

@@ -130,6 +130,7 @@ class Columns(NamedTuple):
     size_index: Indices  # (MAX_COLUMNS,) which row or column of the tables
     used: Indices  # (1,) number of columns in play
     member: Marks  # (K,) or (L,) is this size in play
+    dropped: Marks  # (K,) or (L,) was it taken out of play
     here: int
 
 
@@ -181,6 +182,7 @@ def clear_columns(columns: Columns) -> None:
         columns.price[a] = 0.0
     for size in range(columns.member.shape[0]):
         columns.member[size] = False
+        columns.dropped[size] = False
 
 
 @lean
