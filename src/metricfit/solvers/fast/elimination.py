@@ -1,27 +1,28 @@
 r"""The Newton step of the interior point method, in time linear in the number of items.
 
-Linearising the optimality conditions and eliminating the items' marginals leaves, with
-:math:`N_i`, by which item i answers the adversary (:mod:`.items`),
+Linearising the optimality conditions and eliminating the items' marginals leaves
 
 .. math::
 
-    (T + A C A^\top)\,\Delta r - F\,x = d, \qquad F^\top \Delta r + S\,x = b
+    (\Theta + U W U^\top)\,\Delta r - \Phi\,x = d, \qquad \Phi^\top \Delta r + S\,x = b
 
 for the chain's probabilities :math:`r` and a short border :math:`x` (masses, prices, value,
-multipliers). Here :math:`T = \mathrm{diag}(t_j / r_j)` and
-:math:`C_{jk} = \sum_{i < \min(j,k)} m_i N_i`, because the sets of the chain are nested. That is
-the covariance of noisy observations :math:`a_j^\top \xi_j` of a random walk :math:`\xi` with
-independent increments of covariance :math:`m_i N_i`. A Kalman filter therefore *is* its
+multipliers). Here :math:`\Theta = \mathrm{diag}(t_j / r_j)` with the chain's slacks :math:`t`, the rows
+:math:`u_j` of :math:`U` are its factors of alpha (:mod:`.coupling`), and
+:math:`W_{jk} = \sum_{i < \min(j,k)} m_i Y_i T_i`, because the sets of the chain are nested;
+:math:`Y_i T_i` is what the chain sees of item i if it pulls at it (:mod:`.items`). That is
+the covariance of noisy observations :math:`u_j^\top \xi_j` of a random walk :math:`\xi` with
+independent increments of covariance :math:`m_i Y_i T_i`. A Kalman filter therefore *is* its
 :math:`LDL^\top` factorisation: the innovations are :math:`L^{-1}` times the right-hand side, and the
-backward pass is the solve with :math:`L^\top`. The cost is O(G c^2 + G c m) for G groups, c columns and
-m border unknowns, where a dense factorisation would need O(G^3).
+backward pass is the solve with :math:`L^\top`. The cost is O(G m^2) for G groups and m border unknowns, where
+a dense factorisation would need O(G^3).
 
 Border order: predictor masses (f), adversary prices (q), adversary masses (q + 2), predictor prices
 (f), the two levels, the constraints' multipliers (C).
 """
 
 from .border import ldl_factorise, subtract_rows
-from .items import invert_items, weigh
+from .items import reduce_items, reduced, weigh
 from .parts import part
 from .state import (
     BETA,
@@ -31,7 +32,10 @@ from .state import (
     OUT,
     POSITIVE,
     PRECISION,
+    SOFTNESS,
     TOGETHER,
+    WEIGHED,
+    WEIGHED_OUT,
     WEIGHT,
     ZERO,
     Floats,
@@ -41,6 +45,60 @@ from .state import (
     brief,
     lean,
 )
+
+
+@brief
+def sum_twice(
+    rows: Floats, wide: int, factor: Floats, factor_2: Floats, side: Floats, b: int, b2: int, out: Floats
+) -> tuple[float, float, float, float, float, float, float, float]:
+    """Sum over the items what two columns answer to another, by weight and softness.
+
+    Of each plain, times its own OUT, times the other's ``out``, and times both.
+    """
+    weighed, weighed_out = side[WEIGHED, b], side[WEIGHED_OUT, b]
+    weighed_2, weighed_out_2 = side[WEIGHED, b2], side[WEIGHED_OUT, b2]
+    plain, own, other, both = 0.0, 0.0, 0.0, 0.0
+    plain_2, own_2, other_2, both_2 = 0.0, 0.0, 0.0, 0.0
+    k = 0
+    while k < wide:
+        r0, r1, r2, r3 = rows[k], rows[k + 1], rows[k + 2], rows[k + 3]
+        w0, w1, w2, w3 = factor[k], factor[k + 1], factor[k + 2], factor[k + 3]
+        v0, v1, v2, v3 = factor_2[k], factor_2[k + 1], factor_2[k + 2], factor_2[k + 3]
+        for i in range(out.shape[0]):
+            value = w0 * r0[i] + w1 * r1[i] + w2 * r2[i] + w3 * r3[i]
+            value_2 = v0 * r0[i] + v1 * r1[i] + v2 * r2[i] + v3 * r3[i]
+            scaled, scaled_2 = value * out[i], value_2 * out[i]
+            plain += weighed[i] * value
+            own += weighed_out[i] * value
+            other += weighed[i] * scaled
+            both += weighed_out[i] * scaled
+            plain_2 += weighed_2[i] * value_2
+            own_2 += weighed_out_2[i] * value_2
+            other_2 += weighed_2[i] * scaled_2
+            both_2 += weighed_out_2[i] * scaled_2
+        k += 4
+    return plain, own, other, both, plain_2, own_2, other_2, both_2
+
+
+@lean
+def border_entries(
+    target: Floats,
+    wide: int,
+    side: Floats,
+    factors: Floats,
+    rows: Floats,
+    out: Floats,
+    count: int,
+    groups: int,
+) -> None:
+    """Fill four rows of ``target`` with the sums of a player's first columns against one column."""
+    b = 0
+    while b < count:
+        b2 = min(b + 1, count - 1)
+        sums = sum_twice(rows, wide, factors[b], factors[b2], side, b, b2, out[:groups])
+        target[0, b], target[1, b], target[2, b], target[3, b] = sums[0], sums[1], sums[2], sums[3]
+        target[0, b2], target[1, b2], target[2, b2], target[3, b2] = sums[4], sums[5], sums[6], sums[7]
+        b += 2
 
 
 @part
@@ -54,31 +112,31 @@ def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
     prices, masses, prices_p, levels = f, f + q, f + 2 * q + 2, 2 * f + 2 * q + 2
     first_multiplier = levels + 2
     m = first_multiplier + constraints
-    border = w.border
+    border, sums, wide = w.border, w.sums, w.rank[1]
+    n = reduced(w, q + f + constraints, groups)
     for x in range(m):
         row = border[x, x:m]
         for y in range(row.shape[0]):
             row[y] = 0.0
     for b in range(q):
-        out = w.adversary[OUT, b]
-        for b2 in range(b, q if f > 0 else b + 1):  # N is diagonal without predictor columns
-            nn, ns, sn, ss = 0.0, 0.0, 0.0, 0.0
-            for i in range(groups):
-                value = problem.items[WEIGHT, i] * w.inverse[b2, b, i]
-                scaled = value * w.adversary[OUT, b2, i]
-                nn += value
-                ns += scaled
-                sn += out[i] * value
-                ss += out[i] * scaled
-            border[prices + b, prices + b2] = -nn
-            border[prices + b, masses + b2] = ns
-            border[prices + b2, masses + b] = sn
-            border[masses + b, masses + b2] = -ss
-        outside = 0.0
+        if f > 0:
+            out = w.adversary[OUT, b]
+            border_entries(sums, wide, w.adversary, w.basis, n.met[b], out, b + 1, groups)
+            for b2 in range(b + 1):
+                border[prices + b2, prices + b] = sums[0, b2]
+                border[prices + b, masses + b2] = -sums[1, b2]
+                border[prices + b2, masses + b] = -sums[2, b2]
+                border[masses + b2, masses + b] = sums[3, b2]
+        plain, outside, own, twice = 0.0, 0.0, 0.0, 0.0
         for i in range(groups):
-            outside += problem.items[WEIGHT, i] * out[i]
-        border[masses + b, masses + b] += outside + adversary.dual_mass[b] / adversary.mass[b]
-        border[prices + b, masses + b] -= problem.adversary_sizes[adversary.size_index[b]]
+            out = w.adversary[OUT, b, i]
+            plain += w.adversary[WEIGHED, b, i]
+            own += w.adversary[WEIGHED_OUT, b, i]
+            twice += w.adversary[WEIGHED_OUT, b, i] * out
+            outside += problem.items[WEIGHT, i] * out
+        border[prices + b, prices + b] -= plain
+        border[prices + b, masses + b] += own - problem.adversary_sizes[adversary.size_index[b]]
+        border[masses + b, masses + b] += outside - twice + adversary.dual_mass[b] / adversary.mass[b]
         border[masses + b, levels] = 1.0
     for b in range(2):
         end = MAX_COLUMNS + b
@@ -87,70 +145,51 @@ def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
     for a in range(f):
         row = predictor.size_index[a]
         out = w.predictor[OUT, a]
+        border_entries(sums, wide, w.adversary, w.basis, n.met[q + a], out, q, groups)
         for b in range(q):
-            mixed = w.mixed[b, a] if f < q else w.mixed[a, b]
-            np_, ns, op, os = 0.0, 0.0, 0.0, 0.0
-            for i in range(groups):
-                value = problem.items[WEIGHT, i] * mixed[i]
-                scaled = value * w.adversary[OUT, b, i]
-                np_ += value
-                ns += scaled
-                op += out[i] * value
-                os += out[i] * scaled
-            border[prices + b, prices_p + a] = np_
-            border[masses + b, prices_p + a] = -ns
-            border[a, prices + b] = -op
-            border[a, masses + b] = os + problem.tables[BETA, row, adversary.size_index[b]]
+            border[prices + b, prices_p + a] = sums[0, b]
+            border[masses + b, prices_p + a] = -sums[1, b]
+            border[a, prices + b] = -sums[2, b]
+            border[a, masses + b] = sums[3, b] + problem.tables[BETA, row, adversary.size_index[b]]
         border[a, masses + q] = problem.tables[BETA, row, 0]
         border[a, masses + q + 1] = problem.tables[BETA, row, last]
         border[a, levels + 1] = -1.0
-        for a2 in range(a, f):
-            pp, po, op, oo = 0.0, 0.0, 0.0, 0.0
-            for i in range(groups):
-                value = problem.items[WEIGHT, i] * w.inverse_p[a2, a, i]
-                scaled = value * w.predictor[OUT, a2, i]
-                pp += value
-                po += scaled
-                op += out[i] * value
-                oo += out[i] * scaled
-            border[prices_p + a, prices_p + a2] = pp
-            border[a, prices_p + a2] = -op
-            border[a2, prices_p + a] = -po
-            border[a, a2] = oo
-        for a2 in range(f if constraints > 0 else 0):
-            hits, hits_out = 0.0, 0.0
-            block = w.inverse_p[max(a, a2), min(a, a2)]
-            for i in range(groups):
-                value = problem.items[WEIGHT, i] * problem.items[POSITIVE, i] * block[i]
-                hits += value
-                hits_out += out[i] * value
-            for c in range(constraints):
-                gain = problem.limits[GAIN, c, predictor.size_index[a2]]
-                border[a, first_multiplier + c] += gain * hits_out
-                border[prices_p + a, first_multiplier + c] -= gain * hits
-                for c2 in range(constraints):
-                    border[first_multiplier + c, first_multiplier + c2] += (
-                        gain * problem.limits[GAIN, c2, row] * hits
-                    )
-        outside = 0.0
+        border_entries(sums, wide, w.predictor, w.cross_on, n.seen[q + a], out, a + 1, groups)
+        for a2 in range(a + 1):
+            border[prices_p + a2, prices_p + a] = -sums[0, a2]
+            border[a2, prices_p + a] = sums[1, a2]
+            border[a, prices_p + a2] = sums[2, a2]
+            border[a2, a] = -sums[3, a2]
+        plain, outside, own, twice = 0.0, 0.0, 0.0, 0.0
         for i in range(groups):
+            plain += w.predictor[WEIGHED, a, i]
+            own += w.predictor[WEIGHED_OUT, a, i]
+            twice += w.predictor[WEIGHED_OUT, a, i] * out[i]
             outside += problem.items[WEIGHT, i] * out[i]
-        border[a, a] -= outside + predictor.dual_mass[a] / predictor.mass[a]
-        border[a, prices_p + a] += problem.predictor_sizes[row]
-        for c in range(constraints):
-            border[a, first_multiplier + c] += problem.limits[OFFSET, c, row]
-            gain = problem.limits[GAIN, c, row]
-            for b in range(q):
-                mixed = w.mixed[b, a] if f < q else w.mixed[a, b]
-                hits, hits_out = 0.0, 0.0
-                for i in range(groups):
-                    value = problem.items[WEIGHT, i] * problem.items[POSITIVE, i] * mixed[i]
-                    hits += value
-                    hits_out += value * w.adversary[OUT, b, i]
-                border[prices + b, first_multiplier + c] -= gain * hits
-                border[masses + b, first_multiplier + c] += gain * hits_out
+        border[prices_p + a, prices_p + a] += plain
+        border[a, prices_p + a] += problem.predictor_sizes[row] - own
+        border[a, a] += twice - outside - predictor.dual_mass[a] / predictor.mass[a]
     for c in range(constraints):
         x = first_multiplier + c
+        positive = problem.items[POSITIVE]
+        if f > 0:
+            border_entries(sums, wide, w.adversary, w.basis, n.met[q + f + c], positive, q, groups)
+        for b in range(q if f > 0 else 0):
+            border[prices + b, x] = -sums[0, b]
+            border[masses + b, x] = sums[1, b]
+        if f > 0:
+            border_entries(sums, wide, w.predictor, w.cross_on, n.seen[q + f + c], positive, f, groups)
+        for a in range(f):
+            row = predictor.size_index[a]
+            gain = problem.limits[GAIN, c, row]
+            hits, hits_out = 0.0, 0.0
+            for i in range(groups):
+                hits += positive[i] * w.predictor[WEIGHED, a, i]
+                hits_out += positive[i] * w.predictor[WEIGHED_OUT, a, i]
+            border[a, x] = gain * hits_out - sums[1, a] + problem.limits[OFFSET, c, row]
+            border[prices_p + a, x] = sums[0, a] - gain * hits
+            for c2 in range(constraints):
+                border[first_multiplier + c2, x] += problem.limits[GAIN, c2, row] * (gain * hits - sums[2, a])
         border[x, x] += it.multiplier_slack[c] / it.multiplier[c]
 
 
@@ -174,17 +213,14 @@ def add_multiples(rows: Floats, factor: Floats, vector: Floats, count: int, m: i
 
 
 @lean
-def gather(w: Workspace, first: int, groups: int, q: int, f: int, share: Floats) -> None:
-    """Copy N and M' of a few items from ``first`` on, so that an item's are next to each other."""
-    for b in range(q):
-        for c in range(min(share.shape[0], groups - first)):
-            own, source = share[c], w.inverse[b, :q, first + c]
-            for b2 in range(b + 1):
-                own[b, b2] = own[b2, b] = source[b2]
-            mixed = share[c, b, q:]
-            source = w.mixed[b, :f, first + c] if f < q else w.mixed[:f, b, first + c]
-            for a in range(f):
-                mixed[a] = source[a]
+def gather(w: Workspace, first: int, groups: int, columns: int, share: Floats) -> None:
+    """Copy what the chain sees of a few items from ``first`` on, so that an item's is next to each other."""
+    shown = reduced(w, columns, groups).seen
+    for c in range(min(share.shape[0], groups - first)):
+        for r in range(share.shape[1]):
+            own, source = share[c, r], shown[:, r, first + c]
+            for x in range(columns):
+                own[x] = source[x]
 
 
 @brief
@@ -206,14 +242,16 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
     prices, masses, prices_p, levels = f, f + q, f + 2 * q + 2, 2 * f + 2 * q + 2
     first_multiplier = levels + 2
     m = first_multiplier + constraints
+    rank = w.rank[0]
     # Filtered mean of the random walk for each border unknown, plus the items' own share. The columns of
     # the prices are the walk's posterior covariance: a price enters every item of its column alike.
-    state = w.filtered[: q * m].reshape((q, m))
-    for b in range(q):
+    state = w.filtered[: rank * m].reshape((rank, m))
+    for r in range(rank):
         for x in range(m):
-            state[b, x] = 0.0
-    share = w.share[: TOGETHER * q * (q + f)].reshape((TOGETHER, q, q + f))
-    out, out_p = w.running[1], w.running[2]
+            state[r, x] = 0.0
+    columns = q + f + constraints
+    share = w.share[: TOGETHER * rank * columns].reshape((TOGETHER, rank, columns))
+    covariance, out, out_p = w.running[0], w.running[1], w.running[2]
     for j in range(groups + 1):
         e = w.innovation[j]
         if j > 0:
@@ -223,23 +261,20 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
                 out[b] = w.adversary[OUT, b, i]
             if f == 0:
                 for b in range(q):
-                    value = count * w.inverse[b, b, i]
+                    value = count * w.adversary[SOFTNESS, b, i]
                     state[b, prices + b] += value
                     state[b, masses + b] -= value * out[b]
             else:
                 if i % TOGETHER == 0:
-                    gather(w, i, groups, q, f, share)
+                    gather(w, i, groups, columns, share)
                 for a in range(f):
                     out_p[a] = w.predictor[OUT, a, i]
-                for b in range(q):
-                    own, mixed = share[i % TOGETHER, b, :q], share[i % TOGETHER, b, q:]
-                    add_item(state[b, prices:], state[b, masses:], own, out, count)
-                    add_item(state[b, prices_p:], state[b], mixed, out_p, -count)
+                for r in range(rank):
+                    own = share[i % TOGETHER, r]
+                    add_item(state[r, prices:], state[r, masses:], own[:q], out, -count)
+                    add_item(state[r, prices_p:], state[r], own[q : q + f], out_p, -count)
                     for c in range(constraints):
-                        bonus = 0.0
-                        for a in range(f):
-                            bonus += problem.limits[GAIN, c, predictor.size_index[a]] * mixed[a]
-                        state[b, first_multiplier + c] += count * problem.items[POSITIVE, i] * bonus
+                        state[r, first_multiplier + c] += count * own[q + f + c]
         for x in range(m):
             e[x] = 0.0
         for b in range(q + 2):
@@ -249,17 +284,26 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
             e[first_multiplier + c] = problem.chain_gain[c, j]
         variance = 0.0
         if j > 0:
-            subtract_rows(e, w.chain_alpha[j], state, q, ZERO, m)
-            for b in range(q):
-                variance -= w.chain_alpha[j, b] * e[prices + b]
+            subtract_rows(e, w.chain_on[j], state, rank, ZERO, m)
+            if f == 0:
+                for b in range(q):
+                    covariance[b] = -e[prices + b]
+            else:
+                for r in range(rank):
+                    covariance[r] = 0.0
+                for b in range(q):
+                    for r in range(rank):
+                        covariance[r] -= w.basis[b, r] * e[prices + b]
+            for r in range(rank):
+                variance += w.chain_on[j, r] * covariance[r]
         precision = 1.0 / (max(variance, 0.0) + it.chain_slack[j] / it.chain_mass[j])
         w.along[PRECISION, j] = precision
         # A variance lost to rounding says that what this set observes was known before.
         known = variance <= 0.0
-        for b in range(q):
-            w.kalman_gain[j, b] = 0.0 if known else -e[prices + b] * precision
+        for r in range(rank):
+            w.kalman_gain[j, r] = 0.0 if known else covariance[r] * precision
         if not known:
-            add_multiples(state, w.kalman_gain[j], e, q, m)
+            add_multiples(state, w.kalman_gain[j], e, rank, m)
     factor = w.factor
     for x in range(m):
         for j in range(groups + 1):
@@ -272,9 +316,10 @@ def factorise(problem: Problem, it: Iterate, w: Workspace, regularisation: float
     """Eliminate the items, then the chain, and factorise what remains."""
     q, f = it.adversary.used[0], it.predictor.used[0]
     groups = problem.items.shape[1]
-    weigh(it.adversary, w.adversary, groups, regularisation)
-    weigh(it.predictor, w.predictor, groups, regularisation)
-    invert_items(it, w, groups)
+    weight = problem.items[WEIGHT]
+    weigh(it.adversary, w.adversary, weight, groups, regularisation)
+    weigh(it.predictor, w.predictor, weight, groups, regularisation)
+    reduce_items(problem, it, w, groups)
     eliminate_items(problem, it, w)
     filter_chain(problem, it, w)
     m = 2 * f + 2 * q + 4 + it.multiplier.shape[0]

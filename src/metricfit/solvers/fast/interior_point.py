@@ -25,6 +25,7 @@ import numpy as np
 
 from .blending import blend, mix, mix_chain
 from .cleaning import pool, tidy
+from .coupling import COARSE
 from .elimination import factorise
 from .growth import (
     add_adversary,
@@ -75,6 +76,9 @@ problem_at = reader(Problem)
 
 LATE = 17.5
 """From this many tolerances on the best responses of every size are looked at, and many sizes join."""
+
+PATIENCE = 7
+"""After so many steps between two looks, Newton steps are made more exact."""
 
 HOLD_BACK = 1.7
 """The duality gap is not closed further than this many tolerances: what is missing then are sizes."""
@@ -224,9 +228,10 @@ def follow_path(
     first_gap = np.inf
     iterations = 0
     coarse = max(1, columns // 22)
+    left_aside, since = COARSE, 0
     while True:
         problem = problem_at(place)
-        evaluate(problem, it, w, changed)
+        evaluate(problem, it, w, changed, left_aside)
         changed = False
         if unbalanced:
             restore(problem, it, w, mu)
@@ -330,12 +335,16 @@ def follow_path(
                     place = pinned(on_groups(whole, room.grouping, groups)).here
             centred = centred and not (dropped or unbalanced)
             changed = priced = True
+            since = 0
             continue
         priced = False
         if not centred and gap < 0.52 * first_gap:
             approach(earlier, w, it, groups, 1.0)
             centred = True
         iterations += 1
+        since += 1
+        if since == PATIENCE:
+            left_aside, since, changed = 0.1 * left_aside, 0, True
         factorise(problem, it, w, regularisation)
         broken = not newton_step(problem, it, w, gap / pairs, pairs)
     return upper, lower, iterations

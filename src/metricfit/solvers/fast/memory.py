@@ -18,6 +18,9 @@ __all__ = ["Memory", "memory_for"]
 MOST_KEPT = 400
 """Memory for more groups than this is not kept: it takes megabytes per ten groups."""
 
+MOST_FACTORS = 8_000_000
+"""Numbers that the factors of alpha may take: with a hundred groups, as many as there can be columns."""
+
 
 class Memory(NamedTuple):
     """All of it, which may hold anything, and what it is large enough for."""
@@ -92,26 +95,35 @@ def _new_columns(groups: int, sizes: int) -> Columns:
 
 def _new_workspace(groups: int, constraints: int) -> Workspace:
     columns = MAX_COLUMNS
+    rank = max(4, min(columns, math.isqrt(MOST_FACTORS // (20 * groups))) // 4 * 4)
     border = 4 * columns + 4 + constraints
     return Workspace(
-        adversary=_empty(10, columns, groups),
-        predictor=_empty(10, columns, groups),
+        adversary=_empty(11, columns, groups),
+        predictor=_empty(11, columns, groups),
         along=_empty(4, groups + 1),
         chain_alpha=_empty(groups + 1, columns),
         chain_beta=_empty(groups + 1, columns + 2),
         cross=_empty(columns, columns),
         cross_t=_empty(columns, columns),
-        inverse=_empty(columns, columns, groups),
-        inverse_p=_empty(columns, columns, groups),
-        mixed=_empty(columns, columns, groups),
-        by_predictor=np.zeros(1, np.bool_),
-        pivots=_empty(2, columns, groups),
+        sums=_empty(4, columns),
+        rest=_empty(columns * (groups + 1 + columns)),
+        rank=np.empty(2, np.int64),
+        basis=_empty(columns, rank),
+        basis_t=_empty(rank, columns),
+        chain_on=_empty(groups + 1, columns),
+        cross_on=_empty(columns, rank),
+        cross_on_t=_empty(rank, columns),
+        blocks=_empty(11 * rank**2 * groups),
+        answers=_empty(2 * (2 * columns + constraints) * rank * groups),
+        packed=_empty(rank * (rank + 1) // 2, groups),
+        products=_empty(rank * (rank + 1) // 2, columns),
+        moments=_empty(4, columns, groups),
         scratch=_empty(columns, groups),
         factor=_empty(max(border, groups + 1)),
         order=np.empty((2, groups + 1), np.int64),
         running=_empty(3, columns + 2),
         filtered=_empty(columns * border),
-        share=_empty(TOGETHER * columns * 2 * columns),
+        share=_empty(TOGETHER * rank * (2 * columns + constraints)),
         kalman_gain=_empty(groups + 1, columns),
         innovation=_empty(groups + 1, border),
         border=_empty(border, border),

@@ -1,6 +1,7 @@
 """The right-hand sides of the Newton system, and its solution with the factors of ``elimination``."""
 
 from .border import ldl_solve
+from .coupling import factorise_alpha
 from .items import answer_items, combine
 from .parts import part
 from .state import (
@@ -19,9 +20,11 @@ from .state import (
     OUT,
     POSITIVE,
     PRECISION,
+    PULL,
     RESIDUAL_CHAIN,
     RHS,
     SCORE,
+    SEEN,
     STEP,
     STEP_CHAIN,
     WEIGHT,
@@ -33,7 +36,7 @@ from .state import (
 
 
 @lean
-def gather_tables(problem: Problem, it: Iterate, w: Workspace) -> None:
+def gather_tables(problem: Problem, it: Iterate, w: Workspace, left_aside: float) -> None:
     """Look up the tables where columns in play meet the chain and each other."""
     adversary, predictor = it.adversary, it.predictor
     q = adversary.used[0]
@@ -49,10 +52,11 @@ def gather_tables(problem: Problem, it: Iterate, w: Workspace) -> None:
         for b in range(q):
             alpha = problem.tables[ALPHA, predictor.size_index[a], adversary.size_index[b]]
             w.cross[a, b], w.cross_t[b, a] = alpha, alpha
+    factorise_alpha(problem, it, w, left_aside)
 
 
 @part
-def evaluate(problem: Problem, it: Iterate, w: Workspace, changed: bool) -> None:
+def evaluate(problem: Problem, it: Iterate, w: Workspace, changed: bool, left_aside: float) -> None:
     """Residuals of every linear equation; of the items' equations MISSING, which is minus the residual.
 
     Unless columns or groups have ``changed``, what was looked up in the tables is still valid.
@@ -64,7 +68,7 @@ def evaluate(problem: Problem, it: Iterate, w: Workspace, changed: bool) -> None
     constraints = it.multiplier.shape[0]
     eta, rho = it.level[0], it.level[1]
     if changed:
-        gather_tables(problem, it, w)
+        gather_tables(problem, it, w, left_aside)
     for a in range(f):
         row = predictor.size_index[a]
         bonus = 0.0
@@ -212,14 +216,18 @@ def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
         step[first_multiplier + c] += w.comp_multiplier[c]
 
     # What the items alone would do, times their number.
+    rank = w.rank[0]
+    pull, seen, own = w.moments[PULL], w.moments[SEEN], w.adversary[STEP]
+    for r in range(w.rank[1]):
+        for i in range(groups):
+            pull[r, i] = 0.0
     answer_items(w, q, f, groups)
-    own = w.adversary[STEP]
     for b in range(q):
         plain, out = 0.0, 0.0
         for i in range(groups):
-            own[b, i] *= problem.items[WEIGHT, i]
-            plain += own[b, i]
-            out += w.adversary[OUT, b, i] * own[b, i]
+            value = problem.items[WEIGHT, i] * own[b, i]
+            plain += value
+            out += w.adversary[OUT, b, i] * value
         step[prices + b] -= plain
         step[masses + b] += out
     for a in range(f):
@@ -236,16 +244,16 @@ def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
 
     # Forward: filter the chain's right-hand side.
     state = w.running[0]
-    for b in range(q):
-        state[b] = 0.0
+    for r in range(rank):
+        state[r] = 0.0
     for j in range(groups + 1):
         value = w.along[RESIDUAL_CHAIN, j] + w.along[COMP_CHAIN, j]
         if j > 0:
-            for b in range(q):
-                state[b] -= own[b, j - 1]
-                value -= w.chain_alpha[j, b] * state[b]
-            for b in range(q):
-                state[b] += w.kalman_gain[j, b] * value
+            for r in range(rank):
+                state[r] += problem.items[WEIGHT, j - 1] * seen[r, j - 1]
+                value -= w.chain_on[j, r] * state[r]
+            for r in range(rank):
+                state[r] += w.kalman_gain[j, r] * value
         value *= w.along[PRECISION, j]
         w.along[STEP_CHAIN, j] = value
         for x in range(m):
@@ -255,20 +263,20 @@ def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
 
     # Backward: the chain, and with its running sum what the items have to answer.
     answer = w.adversary[RHS]
-    for b in range(q):
-        state[b] = 0.0
+    for r in range(rank):
+        state[r] = 0.0
     for j in range(groups, -1, -1):
         value = 0.0
         for x in range(m):
             value += w.innovation[j, x] * step[x]
         value = w.along[STEP_CHAIN, j] + value * w.along[PRECISION, j]
-        for b in range(q):
-            value -= w.kalman_gain[j, b] * state[b]
+        for r in range(rank):
+            value -= w.kalman_gain[j, r] * state[r]
         w.along[STEP_CHAIN, j] = value
         if j > 0:
-            for b in range(q):
-                state[b] += w.chain_alpha[j, b] * value
-                answer[b, j - 1] -= state[b]
+            for r in range(rank):
+                state[r] += w.chain_on[j, r] * value
+                pull[r, j - 1] = -state[r]
     for b in range(q):
         price, mass = step[prices + b], step[masses + b]
         for i in range(groups):

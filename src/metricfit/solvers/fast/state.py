@@ -92,8 +92,9 @@ WEIGHT, SCORE, POSITIVE = range(3)
 GAIN, OFFSET = range(2)
 INSIDE, OUTSIDE, DUAL_INSIDE, DUAL_OUTSIDE = range(4)
 PRECISION, STEP_CHAIN, RESIDUAL_CHAIN, COMP_CHAIN = range(4)
-CURVATURE, SOFTNESS, OUT, PER_INSIDE, PER_OUTSIDE, STEP, RHS, MISSING = range(8)
-COMP_INSIDE, COMP_OUTSIDE = range(8, 10)
+WEIGHED, SOFTNESS, OUT, PER_INSIDE, PER_OUTSIDE, STEP, RHS, MISSING = range(8)
+COMP_INSIDE, COMP_OUTSIDE, WEIGHED_OUT = range(8, 11)
+PULL, SEEN, FREE, MET = range(4)
 
 
 class Problem(NamedTuple):
@@ -225,7 +226,7 @@ class Parts(NamedTuple):
     evaluate: int
     filter_chain: int
     newton_step: int
-    invert_items: int
+    reduce_items: int
     follow_path: int
 
 
@@ -238,25 +239,33 @@ class Workspace(NamedTuple):
     the right-hand sides of the complementarity rows divided by the variable.
     """
 
-    adversary: Cube  # (10, A, G)
-    predictor: Cube  # (10, P, G)
+    adversary: Cube  # (11, A, G)
+    predictor: Cube  # (11, P, G)
     along: Matrix  # (4, G + 1) PRECISION, reciprocals of D; STEP_CHAIN; RESIDUAL_CHAIN; COMP_CHAIN
     chain_alpha: Matrix  # (G + 1, A) alpha of each set of the chain against each column
     chain_beta: Matrix  # (G + 1, A + 2) beta likewise, then against the empty and the full set
     cross: Matrix  # (P, A) alpha between the columns of both players
     cross_t: Matrix  # (A, P) its transpose
-    inverse: Cube  # (A, A, G) N of every item, lower triangle
-    inverse_p: Cube  # (P, P, G) L of every item, lower triangle
-    mixed: Cube  # (P, A, G) M of every item; if P < A, its transpose (A, P, G)
-    by_predictor: Marks  # (1,) were the predictor's blocks of the items inverted, or the adversary's
-    pivots: Cube  # (2, A, G) columns of the items' blocks while they are inverted, and scratch
+    sums: Matrix  # (4, max(A, P)) sums over items
+    rest: Vector  # (A * (G + 1 + P),) of alpha, while it is factorised
+    rank: Indices  # (2,) number of factors, and the multiple of four to which zeros fill them up
+    basis: Matrix  # (A, R) alpha's factors of the adversary's columns
+    basis_t: Matrix  # (R, A)
+    chain_on: Matrix  # (G + 1, R) of the chain
+    cross_on: Matrix  # (P, R) and of the predictor's columns
+    cross_on_t: Matrix  # (R, P)
+    blocks: Vector  # what is kept of the items' blocks, see items.Reduced
+    answers: Vector
+    packed: Matrix  # (R * (R + 1) / 2, G) triangles of the items' matrices, row by row
+    products: Matrix  # (R * (R + 1) / 2, A) products of factors
+    moments: Cube  # (4, R, G) minus PULL, the chain's; minus SEEN, what it sees; MET; FREE, scratch
     scratch: Matrix  # (A, G)
     factor: Vector  # (max(m, G + 1),) scratch as well
     order: IndexRows  # (2, G + 1) scratch as well
     running: Matrix  # (3, A + 2) sums along the chain, and what is read often on the way
-    filtered: Vector  # (A * m,) mean of the chain's random walk
-    share: Vector  # (TOGETHER * A * (A + P),) N and M' of a few items, item by item
-    kalman_gain: Matrix  # (G + 1, A)
+    filtered: Vector  # (R * m,) mean of the chain's random walk
+    share: Vector  # (TOGETHER * R * (A + P),) what the chain sees of a few items, item by item
+    kalman_gain: Matrix  # (G + 1, R)
     innovation: Matrix  # (G + 1, m) L^-1 F
     border: Matrix  # (m, m) upper triangle of the Schur complement, then its LDL factors
     reciprocal: Vector  # (m,) of its pivots
