@@ -4,15 +4,15 @@ For the usual metrics alpha is a smooth function of both sizes, :math:`2 / (k + 
 of a number for each :math:`k` and one for each :math:`l` add up to nearly all of it,
 :math:`A \approx U V^\top`: three or four in games of 100 items, for metrics like MCC one. A Newton step needs
 no more than that. Residuals are computed with alpha itself, and each step corrects what the one before has
-left. If steps make no progress they become more exact, until all of alpha is in the factors.
+left. If too much of it stays, steps become more exact, until all of alpha is in the factors.
 
-Alpha of small sets is many times that of large ones. What a step may leave aside is measured after each row
-and column was divided by the square root of its norm, so that all sizes count.
+What a Newton step may leave aside is measured in :math:`\sqrt{k l}\,\alpha_{kl}`, to which sets of all sizes
+contribute alike.
 """
 
 import numpy as np
 
-from .state import Floats, Iterate, Problem, Workspace, brief, lean
+from .state import PRECISION, STEP_CHAIN, Floats, Iterate, Problem, Workspace, brief, lean
 
 COARSE = 5e-3
 """Share of alpha, as a norm, that Newton steps leave aside at first."""
@@ -44,33 +44,24 @@ def factorise_alpha(problem: Problem, it: Iterate, w: Workspace, left_aside: flo
                 w.chain_on[j, b] = w.chain_alpha[j, b]
         w.rank[0], w.rank[1] = q, q
         return
-    numbers = w.rest[: (q + 2) * (sets + f)].reshape((q + 2, sets + f))
-    rest, scale, size = numbers[:q], numbers[q], numbers[q + 1]
-    left, size_q = w.running[0], w.running[1]
-    for b in range(q):
-        size_q[b] = 0.0
-    for x in range(sets + f):
-        alpha = w.chain_alpha[x] if x < sets else w.cross[x - sets]
-        total = 0.0
-        for b in range(q if x > 0 else 0):  # nothing hits the empty set
-            square = alpha[b] * alpha[b]
-            total += square
-            size_q[b] += square
-        size[x] = np.sqrt(np.sqrt(total))
-        scale[x] = 1.0 / size[x] if total > 0.0 else 0.0
+    rest = w.rest[: q * (sets + f)].reshape((q, sets + f))
+    root, per_root = w.along[STEP_CHAIN], w.along[PRECISION]
+    left, per_q, per_f = w.running[0], w.running[1], w.running[2]
+    for j in range(sets):
+        root[j] = np.sqrt(problem.predictor_sizes[problem.chain[j]])
+        per_root[j] = 1.0 / root[j] if j > 0 else 0.0
+    for a in range(f):
+        per_f[a] = 1.0 / np.sqrt(problem.predictor_sizes[predictor.size_index[a]])
     enough = 0.0
     for b in range(q):
         row = rest[b]
-        size_q[b] = np.sqrt(np.sqrt(size_q[b]))
-        scale_q = 1.0 / size_q[b] if size_q[b] > 0.0 else 0.0
+        scale = np.sqrt(problem.adversary_sizes[adversary.size_index[b]])
+        per_q[b] = 1.0 / scale
         for j in range(sets):
-            row[j] = w.chain_alpha[j, b]
+            row[j] = w.chain_alpha[j, b] * scale * root[j]
         for a in range(f):
-            row[sets + a] = w.cross[a, b]
-        left[b] = 0.0
-        for x in range(sets + f):
-            row[x] *= scale[x] * scale_q
-            left[b] += row[x] * row[x]
+            row[sets + a] = w.cross[a, b] * scale / per_f[a]
+        left[b] = subtract_multiple(row, 0.0, row)
         enough += left_aside * left_aside * left[b]
     rank = 0
     while rank < min(q, w.basis.shape[1]):
@@ -87,13 +78,13 @@ def factorise_alpha(problem: Problem, it: Iterate, w: Workspace, left_aside: flo
                 pivot = x
         per = 1.0 / row[pivot]
         for j in range(sets):
-            w.chain_on[j, rank] = row[j] * per * size[j]
+            w.chain_on[j, rank] = row[j] * per * per_root[j]
         for a in range(f):
-            value = row[sets + a] * per * size[sets + a]
+            value = row[sets + a] * per * per_f[a]
             w.cross_on[a, rank], w.cross_on_t[rank, a] = value, value
         for b in range(q):
             value = rest[b, pivot]
-            w.basis[b, rank], w.basis_t[rank, b] = value * size_q[b], value * size_q[b]
+            w.basis[b, rank], w.basis_t[rank, b] = value * per_q[b], value * per_q[b]
             if b != column:
                 left[b] = subtract_multiple(rest[b], value * per, row)
         left[column] = 0.0

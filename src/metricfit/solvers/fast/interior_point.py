@@ -77,6 +77,9 @@ problem_at = reader(Problem)
 LATE = 17.5
 """From this many tolerances on the best responses of every size are looked at, and many sizes join."""
 
+PATIENCE = 7
+"""After so many steps between two looks, where three are the rule, steps become more exact."""
+
 HOLD_BACK = 1.7
 """The duality gap is not closed further than this many tolerances: what is missing then are sizes."""
 
@@ -225,7 +228,7 @@ def follow_path(
     first_gap = np.inf
     iterations = 0
     coarse = max(1, columns // 22)
-    left_aside = COARSE
+    left_aside, since = COARSE, 0
     while True:
         problem = problem_at(place)
         evaluate(problem, it, w, changed, left_aside)
@@ -258,7 +261,8 @@ def follow_path(
             for l in range(columns):
                 if adversary.member[l]:
                     inner_l = min(inner_l, value_l[l])
-            if inner_k - inner_l > gap:  # impossible but for what steps have left of the residuals
+            if inner_k - inner_l > 2.0 * gap:
+                # At a feasible point they would differ by no more than the gap: steps left too much aside.
                 left_aside *= 0.2
             chosen, earned = adversary, value_k
             row = largest(value_k)
@@ -334,12 +338,16 @@ def follow_path(
                     place = pinned(on_groups(whole, room.grouping, groups)).here
             centred = centred and not (dropped or unbalanced)
             changed = priced = True
+            since = 0
             continue
         priced = False
         if not centred and gap < 0.52 * first_gap:
             approach(earlier, w, it, groups, 1.0)
             centred = True
         iterations += 1
+        since += 1
+        if since == PATIENCE:
+            left_aside, since, changed = 0.1 * left_aside, 0, True
         factorise(problem, it, w, regularisation)
         broken = not newton_step(problem, it, w, gap / pairs, pairs)
     return upper, lower, iterations

@@ -106,7 +106,7 @@ def _new_workspace(groups: int, constraints: int) -> Workspace:
         cross=_empty(columns, columns),
         cross_t=_empty(columns, columns),
         sums=_empty(4, columns),
-        rest=_empty((columns + 2) * (groups + 1 + columns)),
+        rest=_empty(columns * (groups + 1 + columns)),
         rank=np.empty(2, np.int64),
         basis=_empty(columns, rank),
         basis_t=_empty(rank, columns),

@@ -247,7 +247,7 @@ class Workspace(NamedTuple):
     cross: Matrix  # (P, A) alpha between the columns of both players
     cross_t: Matrix  # (A, P) its transpose
     sums: Matrix  # (4, max(A, P)) sums over items
-    rest: Vector  # ((A + 2) * (G + 1 + P),) of alpha, while it is factorised
+    rest: Vector  # (A * (G + 1 + P),) of alpha, while it is factorised
     rank: Indices  # (2,) number of factors, and the multiple of four to which zeros fill them up
     basis: Matrix  # (A, R) alpha's factors of the adversary's columns
     basis_t: Matrix  # (R, A)
