@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import metricfit as mf
-from metricfit.solvers.fast import coupling, items
+from metricfit.solvers.fast import coupling, items, memory
 from metricfit.solvers.fast.memory import memory_for
 from metricfit.solvers.fast.pinning import Held, reader
 from metricfit.solvers.fast.restriction import tables_at
@@ -52,12 +52,12 @@ class Case:
                 0,
             )
         )
-        memory = memory_for(N, 0, N + 1, N + 1)
-        self.it = Held(memory.room.value.iterate)
+        held = memory_for(N, 0, N + 1, N + 1)
+        self.it = Held(held.room.value.iterate)
         for columns, used in zip((self.it.value.adversary, self.it.value.predictor), self.sizes, strict=True):
             columns.used[0] = used.size
             columns.size_index[: used.size] = used
-        self.held, self.w = memory.workspace, memory.workspace.value
+        self.held, self.w = held.workspace, held.workspace.value
         self.w.chain_alpha[:, : self.q] = self.alpha[:, adversary]
         self.w.cross[: self.f, : self.q] = self.alpha[np.ix_(predictor, adversary)]
         factorised(self.problem.address, self.it.address, self.held.address, left_aside)
@@ -125,3 +125,12 @@ def test_answers_solve_the_items_equations(metric, left_aside, spread):
         size = np.abs(truth).max()
         assert found == pytest.approx(truth, rel=1e-5, abs=1e-5 * size)
         assert -w.moments[SEEN, : case.rank, i] == pytest.approx(case.basis.T @ truth[:q], abs=1e-5 * size)
+
+
+@pytest.mark.parametrize("metric", [mf.accuracy, mf.mcc, mf.f1, mf.kappa], ids=str)
+def test_there_need_not_be_room_for_as_many_factors_as_columns(monkeypatch, metric):
+    monkeypatch.setattr(memory, "MOST_FACTORS", 1)
+    monkeypatch.setattr(memory.KEPT, "latest", None)
+    scores = 0.3 * np.random.default_rng(1).normal(size=61)
+    assert mf.solve(metric, scores, solver="fast").converged
+    assert memory_for(61, 0, 62, 62).workspace.value.basis.shape[1] == 4

@@ -42,7 +42,7 @@ def factorise_alpha(problem: Problem, it: Iterate, w: Workspace, left_aside: flo
         for j in range(sets):
             for b in range(q):
                 w.chain_on[j, b] = w.chain_alpha[j, b]
-        w.rank[0], w.rank[1] = q, q
+        w.rank[0], w.rank[1] = q, 0  # there need not be room for as many in products
         return
     rest = w.rest[: q * (sets + f)].reshape((q, sets + f))
     root, per_root = w.along[STEP_CHAIN], w.along[PRECISION]

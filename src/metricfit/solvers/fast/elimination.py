@@ -249,7 +249,7 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
     for r in range(rank):
         for x in range(m):
             state[r, x] = 0.0
-    columns = q + f + constraints
+    columns = q + f + constraints if f > 0 else 0
     share = w.share[: TOGETHER * rank * columns].reshape((TOGETHER, rank, columns))
     covariance, out, out_p = w.running[0], w.running[1], w.running[2]
     for j in range(groups + 1):

@@ -207,7 +207,7 @@ def reduced(w: Workspace, columns: int, items: int) -> Reduced:
 def couple(w: Workspace, n: Reduced, q: int, f: int, items: int) -> None:
     """Compute T and its products, by the Cholesky factors C of Y and R of ``I + C' X C``.
 
-    ``T = C'^-1 (R R')^-1 C'``: nothing is lost to rounding if softnesses differ by many orders of magnitude.
+    ``T = C'^-1 (R R')^-1 C'``: triangular factors lose little to rounding if softnesses differ widely.
     """
     rank, wide = w.rank[0], w.rank[1]
     block = rank * wide * items

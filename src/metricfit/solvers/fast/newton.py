@@ -218,7 +218,7 @@ def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
     # What the items alone would do, times their number.
     rank = w.rank[0]
     pull, seen, own = w.moments[PULL], w.moments[SEEN], w.adversary[STEP]
-    for r in range(w.rank[1]):
+    for r in range(max(rank, w.rank[1])):
         for i in range(groups):
             pull[r, i] = 0.0
     answer_items(w, q, f, groups)

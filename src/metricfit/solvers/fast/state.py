@@ -233,8 +233,9 @@ class Parts(NamedTuple):
 class Workspace(NamedTuple):
     """Everything a Newton step needs besides the iterate.
 
-    What belongs to the marginals of a player is in ``adversary`` and ``predictor``: CURVATURE, the diagonal D
-    or E, and SOFTNESS, its reciprocal; OUT, its part from OUTSIDE; PER_INSIDE and PER_OUTSIDE, reciprocals;
+    What belongs to the marginals of a player is in ``adversary`` and ``predictor``: SOFTNESS, the
+    reciprocal of the diagonal D or E; OUT, the part of that from OUTSIDE; WEIGHED and WEIGHED_OUT, what they
+    amount to times the items' number; PER_INSIDE and PER_OUTSIDE, reciprocals;
     STEP of INSIDE; RHS; MISSING, by how much the items' equations fall short; COMP_INSIDE and COMP_OUTSIDE,
     the right-hand sides of the complementarity rows divided by the variable.
     """
@@ -248,7 +249,7 @@ class Workspace(NamedTuple):
     cross_t: Matrix  # (A, P) its transpose
     sums: Matrix  # (4, max(A, P)) sums over items
     rest: Vector  # (A * (G + 1 + P),) of alpha, while it is factorised
-    rank: Indices  # (2,) number of factors, and the multiple of four to which zeros fill them up
+    rank: Indices  # (2,) number of factors, and the multiple of four they are filled up to; 0 without P
     basis: Matrix  # (A, R) alpha's factors of the adversary's columns
     basis_t: Matrix  # (R, A)
     chain_on: Matrix  # (G + 1, R) of the chain
@@ -258,7 +259,7 @@ class Workspace(NamedTuple):
     answers: Vector
     packed: Matrix  # (R * (R + 1) / 2, G) triangles of the items' matrices, row by row
     products: Matrix  # (R * (R + 1) / 2, A) products of factors
-    moments: Cube  # (4, R, G) minus PULL, the chain's; minus SEEN, what it sees; MET; FREE, scratch
+    moments: Cube  # (4, A, G) minus PULL, the chain's; minus SEEN, what it sees; MET; FREE, scratch
     scratch: Matrix  # (A, G)
     factor: Vector  # (max(m, G + 1),) scratch as well
     order: IndexRows  # (2, G + 1) scratch as well
