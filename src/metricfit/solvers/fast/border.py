@@ -57,33 +57,59 @@ def subtract_rows_twice(
         b += 1
 
 
+@brief
+def multiply_rows(target: Floats, rows: Floats, vector: Floats, count: int, m: int) -> None:
+    """Compute ``rows[:count, :m] @ vector``, four rows at a time: one sum would wait for itself."""
+    j = 0
+    while j + 3 < count:
+        r0, r1, r2, r3 = rows[j], rows[j + 1], rows[j + 2], rows[j + 3]
+        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+        for x in range(m):
+            value = vector[x]
+            s0 += value * r0[x]
+            s1 += value * r1[x]
+            s2 += value * r2[x]
+            s3 += value * r3[x]
+        target[j], target[j + 1], target[j + 2], target[j + 3] = s0, s1, s2, s3
+        j += 4
+    while j < count:
+        r0, s0 = rows[j], 0.0
+        for x in range(m):
+            s0 += vector[x] * r0[x]
+        target[j] = s0
+        j += 1
+
+
 @lean
-def ldl_factorise(matrix: Floats, m: int, reciprocal: Floats, factor: Floats) -> None:
-    """Factorise a symmetric matrix, of which the upper triangle is read and overwritten.
+def ldl_factorise(matrix: Floats, m: int, reciprocal: Floats) -> None:
+    """Factorise a symmetric matrix, of which the upper triangle is read: as ``D L'``, and L below.
 
     The border is nearly quasi-definite, so that no pivot has to be looked for. Nor need rows be scaled: the
     numbers would be the same, but for their scale.
     """
     for x in range(m):
+        row = matrix[x]
         for k in range(x):
-            factor[k] = matrix[k, x] * reciprocal[k]
-        subtract_rows(matrix[x], factor, matrix, x, x, m)  # reads the rows above, writes this one
-        if matrix[x, x] == 0.0:
-            matrix[x, x] = 1e-30
-        reciprocal[x] = 1.0 / matrix[x, x]
+            row[k] = matrix[k, x] * reciprocal[k]
+        subtract_rows(row, row, matrix, x, x, m)  # reads the rows above, writes this one from x on
+        if row[x] == 0.0:
+            row[x] = 1e-30
+        reciprocal[x] = 1.0 / row[x]
 
 
 @lean
 def ldl_solve(matrix: Floats, m: int, reciprocal: Floats, x: Floats) -> None:
-    """Solve in place with the factors of :func:`ldl_factorise`."""
+    """Solve in place with the factors of :func:`ldl_factorise`, by rows of ``L'`` and then of L.
+
+    Each row is subtracted from what is left; a sum along it would keep the next one waiting.
+    """
     for k in range(m):
         row, rest = matrix[k, k + 1 : m], x[k + 1 : m]
         value = x[k] * reciprocal[k]
+        x[k] = value
         for y in range(row.shape[0]):
             rest[y] -= value * row[y]
-    for k in range(m - 1, -1, -1):
-        row, rest = matrix[k, k + 1 : m], x[k + 1 : m]
-        value = x[k]
-        for y in range(row.shape[0]):
-            value -= row[y] * rest[y]
-        x[k] = value * reciprocal[k]
+    for k in range(m - 1, 0, -1):
+        row, value = matrix[k], x[k]
+        for y in range(k):
+            x[y] -= value * row[y]

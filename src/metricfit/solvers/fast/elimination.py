@@ -323,4 +323,4 @@ def factorise(problem: Problem, it: Iterate, w: Workspace, regularisation: float
     eliminate_items(problem, it, w)
     filter_chain(problem, it, w)
     m = 2 * f + 2 * q + 4 + it.multiplier.shape[0]
-    ldl_factorise(w.border, m, w.reciprocal, w.factor)
+    ldl_factorise(w.border, m, w.reciprocal)

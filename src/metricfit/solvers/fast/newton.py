@@ -1,6 +1,6 @@
 """The right-hand sides of the Newton system, and its solution with the factors of ``elimination``."""
 
-from .border import ldl_solve
+from .border import ldl_solve, multiply_rows, subtract_rows
 from .coupling import factorise_alpha
 from .items import answer_items, combine
 from .parts import part
@@ -28,6 +28,7 @@ from .state import (
     STEP,
     STEP_CHAIN,
     WEIGHT,
+    ZERO,
     Iterate,
     Problem,
     Workspace,
@@ -254,22 +255,18 @@ def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
                 value -= w.chain_on[j, r] * state[r]
             for r in range(rank):
                 state[r] += w.kalman_gain[j, r] * value
-        value *= w.along[PRECISION, j]
-        w.along[STEP_CHAIN, j] = value
-        for x in range(m):
-            step[x] -= value * w.innovation[j, x]
+        w.along[STEP_CHAIN, j] = value * w.along[PRECISION, j]
+    subtract_rows(step, w.along[STEP_CHAIN], w.innovation, groups + 1, ZERO, m)
 
     ldl_solve(w.border, m, w.reciprocal, step)
 
     # Backward: the chain, and with its running sum what the items have to answer.
-    answer = w.adversary[RHS]
+    answer, innovated = w.adversary[RHS], w.factor
+    multiply_rows(innovated, w.innovation, step, groups + 1, m)
     for r in range(rank):
         state[r] = 0.0
     for j in range(groups, -1, -1):
-        value = 0.0
-        for x in range(m):
-            value += w.innovation[j, x] * step[x]
-        value = w.along[STEP_CHAIN, j] + value * w.along[PRECISION, j]
+        value = w.along[STEP_CHAIN, j] + innovated[j] * w.along[PRECISION, j]
         for r in range(rank):
             value -= w.kalman_gain[j, r] * state[r]
         w.along[STEP_CHAIN, j] = value
