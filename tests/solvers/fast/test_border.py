@@ -11,7 +11,7 @@ from metricfit.solvers.fast.border import ldl_factorise, ldl_solve
 def solved(matrix, side):
     m = side.shape[0]
     reciprocal = np.empty(m)
-    ldl_factorise(matrix, m, reciprocal, np.empty(m))
+    ldl_factorise(matrix, m, reciprocal)
     ldl_solve(matrix, m, reciprocal, side)
     return side
 

@@ -9,7 +9,7 @@ from metricfit.solvers.fast import coupling, items, memory
 from metricfit.solvers.fast.memory import memory_for
 from metricfit.solvers.fast.pinning import Held, reader
 from metricfit.solvers.fast.restriction import tables_at
-from metricfit.solvers.fast.state import ALPHA, PULL, RHS, SEEN, SOFTNESS, STEP, Iterate, Problem, Workspace
+from metricfit.solvers.fast.state import ALPHA, LANES, PULL, RHS, SEEN, SOFTNESS, STEP, Iterate, Problem, Workspace
 
 N = 60
 ADVERSARY, PREDICTOR = np.array([1, 2, 5, 11, 17, 30, 41, 44, 58]), np.array([3, 4, 12, 25, 33, 59])
@@ -30,6 +30,18 @@ def reduced(problem, it, w):
 @nb.njit
 def answered(w, q, f):
     answer_items(workspace_at(w), q, f, N)
+
+
+def in_eights(rows):
+    """Lay rows along the items out as moments are: eights of items, fours of rows."""
+    fours = rows.reshape(rows.shape[0] // 4, 4, rows.shape[1] // LANES, LANES)
+    return fours.transpose(2, 0, 1, 3).reshape(rows.shape[1] // LANES, rows.shape[0] // 4, 4 * LANES)
+
+
+def along(moments):
+    """Undo that."""
+    eights, fours = moments.shape[:2]
+    return moments.reshape(eights, fours, 4, LANES).transpose(1, 2, 0, 3).reshape(4 * fours, LANES * eights)
 
 
 class Case:
@@ -58,7 +70,7 @@ class Case:
             columns.used[0] = used.size
             columns.size_index[: used.size] = used
         self.held, self.w = held.workspace, held.workspace.value
-        self.w.chain_alpha[:, : self.q] = self.alpha[:, adversary]
+        self.w.chain_alpha[: N + 1, : self.q] = self.alpha[:, adversary]
         self.w.cross[: self.f, : self.q] = self.alpha[np.ix_(predictor, adversary)]
         factorised(self.problem.address, self.it.address, self.held.address, left_aside)
         self.rank = int(self.w.rank[0])
@@ -111,20 +123,22 @@ def test_answers_solve_the_items_equations(metric, left_aside, spread):
     soft = 10.0 ** random.uniform(-spread, spread, (q, N))
     soft_p = 10.0 ** random.uniform(-spread, spread, (f, N))
     g, h, c = random.normal(size=(q, N)), random.normal(size=(f, N)), random.normal(size=(case.rank, N))
-    w.adversary[SOFTNESS, :q], w.predictor[SOFTNESS, :f] = soft, soft_p
+    w.adversary[SOFTNESS, :q, :N], w.predictor[SOFTNESS, :f, :N] = soft, soft_p
     reduced(case.problem.address, case.it.address, case.held.address)
-    w.adversary[RHS, :q], w.predictor[RHS, :f] = g, h
+    w.adversary[RHS, :q, :N], w.predictor[RHS, :f, :N] = g, h
     w.moments[PULL] = 0.0
-    w.moments[PULL, : case.rank] = -c
+    pull = np.zeros((w.moments.shape[2] * 4, w.moments.shape[1] * LANES))
+    pull[: case.rank, :N] = -c
+    w.moments[PULL] = in_eights(pull)
     answered(case.held.address, q, f)
-    cross = case.cross_on @ case.basis.T
+    cross, seen = case.cross_on @ case.basis.T, along(w.moments[SEEN])
     for i in range(N):
         matrix = np.block([[np.diag(1 / soft[:, i]), cross.T], [cross, -np.diag(1 / soft_p[:, i])]])
         truth = np.linalg.solve(matrix, np.concatenate((g[:, i] - case.basis @ c[:, i], -h[:, i])))
         found = np.concatenate((w.adversary[STEP, :q, i], w.predictor[STEP, :f, i]))
         size = np.abs(truth).max()
         assert found == pytest.approx(truth, rel=1e-5, abs=1e-5 * size)
-        assert -w.moments[SEEN, : case.rank, i] == pytest.approx(case.basis.T @ truth[:q], abs=1e-5 * size)
+        assert -seen[: case.rank, i] == pytest.approx(case.basis.T @ truth[:q], abs=1e-5 * size)
 
 
 @pytest.mark.parametrize("metric", [mf.accuracy, mf.mcc, mf.f1, mf.kappa], ids=str)

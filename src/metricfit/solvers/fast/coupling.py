@@ -12,10 +12,16 @@ contribute alike.
 
 import numpy as np
 
-from .state import PRECISION, STEP_CHAIN, Floats, Iterate, Problem, Workspace, brief, lean
+from .state import LANES, PRECISION, SEEN, STEP_CHAIN, Floats, Iterate, Problem, Workspace, brief, lean
 
 COARSE = 5e-3
 """Share of alpha, as a norm, that Newton steps leave aside at first."""
+
+
+@brief
+def fours(count: int) -> int:
+    """Return the next multiple of four."""
+    return -(-count // 4) * 4
 
 
 @brief
@@ -42,7 +48,12 @@ def factorise_alpha(problem: Problem, it: Iterate, w: Workspace, left_aside: flo
         for j in range(sets):
             for b in range(q):
                 w.chain_on[j, b] = w.chain_alpha[j, b]
-        w.rank[0], w.rank[1] = q, 0  # there need not be room for as many in products
+            for b in range(q, fours(q)):
+                w.chain_on[j, b] = 0.0
+        for b in range(q, fours(q)):
+            for i in range(sets - 1):
+                w.moments[SEEN, i // LANES, b // 4, LANES * (b % 4) + i % LANES] = 0.0
+        w.rank[0], w.rank[1] = q, fours(q)
         return
     rest = w.rest[: q * (sets + f)].reshape((q, sets + f))
     root, per_root = w.along[STEP_CHAIN], w.along[PRECISION]
@@ -81,18 +92,25 @@ def factorise_alpha(problem: Problem, it: Iterate, w: Workspace, left_aside: flo
             w.chain_on[j, rank] = row[j] * per * per_root[j]
         for a in range(f):
             value = row[sets + a] * per * per_f[a]
-            w.cross_on[a, rank], w.cross_on_t[rank, a] = value, value
+            w.cross_on[a, rank] = value
         for b in range(q):
             value = rest[b, pivot]
-            w.basis[b, rank], w.basis_t[rank, b] = value * per_q[b], value * per_q[b]
+            w.basis[b, rank] = value * per_q[b]
             if b != column:
                 left[b] = subtract_multiple(rest[b], value * per, row)
         left[column] = 0.0
         for x in range(sets + f):
             row[x] = 0.0
         rank += 1
-    wide = max(4, -(-rank // 4) * 4)
+    wide = fours(max(rank, 1))
+    for r in range(wide):
+        for b in range(q, fours(q)):
+            w.basis[b, r] = 0.0
+        for a in range(f, fours(f)):
+            w.cross_on[a, r] = 0.0
     for r in range(rank, wide):
+        for j in range(sets):
+            w.chain_on[j, r] = 0.0
         for b in range(q):
             w.basis[b, r] = 0.0
         for a in range(f):

@@ -21,7 +21,8 @@ Border order: predictor masses (f), adversary prices (q), adversary masses (q + 
 (f), the two levels, the constraints' multipliers (C).
 """
 
-from .border import ldl_factorise, subtract_rows
+from .border import ldl_factorise, subtract_rows, subtract_rows_twice
+from .coupling import fours
 from .items import reduce_items, reduced, weigh
 from .parts import part
 from .state import (
@@ -33,7 +34,7 @@ from .state import (
     POSITIVE,
     PRECISION,
     SOFTNESS,
-    TOGETHER,
+    LANES,
     WEIGHED,
     WEIGHED_OUT,
     WEIGHT,
@@ -113,7 +114,7 @@ def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
     first_multiplier = levels + 2
     m = first_multiplier + constraints
     border, sums, wide = w.border, w.sums, w.rank[1]
-    n = reduced(w, q + f + constraints, groups)
+    n = reduced(w, q + f + constraints, f, groups)
     for x in range(m):
         row = border[x, x:m]
         for y in range(row.shape[0]):
@@ -194,28 +195,23 @@ def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
 
 
 @brief
-def add_multiples(rows: Floats, factor: Floats, vector: Floats, count: int, m: int) -> None:
-    """Add ``outer(factor, vector)`` to the first rows, four at a time."""
-    b = 0
-    while b + 3 < count:
-        w0, w1, w2, w3 = factor[b], factor[b + 1], factor[b + 2], factor[b + 3]
-        for x in range(m):
-            value = vector[x]
-            rows[b, x] += w0 * value
-            rows[b + 1, x] += w1 * value
-            rows[b + 2, x] += w2 * value
-            rows[b + 3, x] += w3 * value
-        b += 4
-    while b < count:
-        for x in range(m):
-            rows[b, x] += factor[b] * vector[x]
-        b += 1
+def add_multiples(
+    s0: Floats, s1: Floats, s2: Floats, s3: Floats, factor: Floats, first: int, vector: Floats, m: int
+) -> None:
+    """Add multiples of a vector to four rows, by four factors from the first on."""
+    w0, w1, w2, w3 = factor[first], factor[first + 1], factor[first + 2], factor[first + 3]
+    for x in range(m):
+        value = vector[x]
+        s0[x] += w0 * value
+        s1[x] += w1 * value
+        s2[x] += w2 * value
+        s3[x] += w3 * value
 
 
 @lean
 def gather(w: Workspace, first: int, groups: int, columns: int, share: Floats) -> None:
     """Copy what the chain sees of a few items from ``first`` on, so that an item's is next to each other."""
-    shown = reduced(w, columns, groups).seen
+    shown = reduced(w, columns, columns, groups).seen
     for c in range(min(share.shape[0], groups - first)):
         for r in range(share.shape[1]):
             own, source = share[c, r], shown[:, r, first + c]
@@ -224,12 +220,65 @@ def gather(w: Workspace, first: int, groups: int, columns: int, share: Floats) -
 
 
 @brief
-def add_item(of_prices: Floats, of_masses: Floats, answers: Floats, out: Floats, count: float) -> None:
-    """Add what an item answers to one player's prices and masses."""
-    for x in range(answers.shape[0]):
-        value = count * answers[x]
-        of_prices[x] += value
-        of_masses[x] -= value * out[x]
+def add_item(
+    p0: Floats,
+    p1: Floats,
+    p2: Floats,
+    p3: Floats,
+    m0: Floats,
+    m1: Floats,
+    m2: Floats,
+    m3: Floats,
+    answers: Floats,
+    first: int,
+    out: Floats,
+    count: float,
+) -> None:
+    """Add what an item answers to one player's prices (p) and masses (m), in four rows."""
+    a0, a1, a2, a3 = answers[0], answers[1], answers[2], answers[3]
+    for x in range(out.shape[0]):
+        v0, v1, v2, v3 = (
+            count * a0[first + x],
+            count * a1[first + x],
+            count * a2[first + x],
+            count * a3[first + x],
+        )
+        p0[x] += v0
+        p1[x] += v1
+        p2[x] += v2
+        p3[x] += v3
+        m0[x] -= v0 * out[x]
+        m1[x] -= v1 * out[x]
+        m2[x] -= v2 * out[x]
+        m3[x] -= v3 * out[x]
+
+
+@brief
+def covary(
+    target: Floats, basis: Floats, of_prices: Floats, on: Floats, factored: bool, wide: int
+) -> float:
+    """Compute the walk's covariance with what a set observes, and return the variance of that.
+
+    Unless columns are ``factored`` each is a factor of its own.
+    """
+    variance = 0.0
+    q = of_prices.shape[0]
+    if not factored:
+        for b in range(wide):
+            target[b] = -of_prices[b] if b < q else 0.0
+            variance += on[b] * target[b]
+        return variance
+    for r in range(0, wide, 4):
+        c0, c1, c2, c3 = 0.0, 0.0, 0.0, 0.0
+        for b in range(q):
+            value, row = of_prices[b], basis[b]
+            c0 -= value * row[r]
+            c1 -= value * row[r + 1]
+            c2 -= value * row[r + 2]
+            c3 -= value * row[r + 3]
+        target[r], target[r + 1], target[r + 2], target[r + 3] = c0, c1, c2, c3
+        variance += (on[r] * c0 + on[r + 1] * c1) + (on[r + 2] * c2 + on[r + 3] * c3)
+    return variance
 
 
 @part
@@ -242,16 +291,16 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
     prices, masses, prices_p, levels = f, f + q, f + 2 * q + 2, 2 * f + 2 * q + 2
     first_multiplier = levels + 2
     m = first_multiplier + constraints
-    rank = w.rank[0]
+    wide, sets = w.rank[1], fours(groups + 1)
     # Filtered mean of the random walk for each border unknown, plus the items' own share. The columns of
     # the prices are the walk's posterior covariance: a price enters every item of its column alike.
-    state = w.filtered[: rank * m].reshape((rank, m))
-    for r in range(rank):
+    state = w.filtered[: wide * m].reshape((wide, m))
+    for r in range(wide):
         for x in range(m):
             state[r, x] = 0.0
     columns = q + f + constraints if f > 0 else 0
-    share = w.share[: TOGETHER * rank * columns].reshape((TOGETHER, rank, columns))
-    covariance, out, out_p = w.running[0], w.running[1], w.running[2]
+    share = w.share[: LANES * wide * columns].reshape((LANES, wide, columns))
+    covariance, out, out_p = w.running[0], w.running[1, :q], w.running[2, :f]
     for j in range(groups + 1):
         e = w.innovation[j]
         if j > 0:
@@ -265,16 +314,44 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
                     state[b, prices + b] += value
                     state[b, masses + b] -= value * out[b]
             else:
-                if i % TOGETHER == 0:
+                if i % LANES == 0:
                     gather(w, i, groups, columns, share)
                 for a in range(f):
                     out_p[a] = w.predictor[OUT, a, i]
-                for r in range(rank):
-                    own = share[i % TOGETHER, r]
-                    add_item(state[r, prices:], state[r, masses:], own[:q], out, -count)
-                    add_item(state[r, prices_p:], state[r], own[q : q + f], out_p, -count)
-                    for c in range(constraints):
-                        state[r, first_multiplier + c] += count * own[q + f + c]
+                own = share[i % LANES]
+                for r in range(0, wide, 4):
+                    s0, s1, s2, s3 = state[r], state[r + 1], state[r + 2], state[r + 3]
+                    add_item(
+                        s0[prices:],
+                        s1[prices:],
+                        s2[prices:],
+                        s3[prices:],
+                        s0[masses:],
+                        s1[masses:],
+                        s2[masses:],
+                        s3[masses:],
+                        own[r:],
+                        ZERO,
+                        out,
+                        -count,
+                    )
+                    add_item(
+                        s0[prices_p:],
+                        s1[prices_p:],
+                        s2[prices_p:],
+                        s3[prices_p:],
+                        s0,
+                        s1,
+                        s2,
+                        s3,
+                        own[r:],
+                        q,
+                        out_p,
+                        -count,
+                    )
+                for c in range(constraints):
+                    for r in range(wide):
+                        state[r, first_multiplier + c] += count * own[r, q + f + c]
         for x in range(m):
             e[x] = 0.0
         for b in range(q + 2):
@@ -284,31 +361,33 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
             e[first_multiplier + c] = problem.chain_gain[c, j]
         variance = 0.0
         if j > 0:
-            subtract_rows(e, w.chain_on[j], state, rank, ZERO, m)
-            if f == 0:
-                for b in range(q):
-                    covariance[b] = -e[prices + b]
-            else:
-                for r in range(rank):
-                    covariance[r] = 0.0
-                for b in range(q):
-                    for r in range(rank):
-                        covariance[r] -= w.basis[b, r] * e[prices + b]
-            for r in range(rank):
-                variance += w.chain_on[j, r] * covariance[r]
+            subtract_rows(e, w.chain_on[j], state, wide, ZERO, m)
+            variance = covary(covariance, w.basis, e[prices : prices + q], w.chain_on[j], f > 0, wide)
         precision = 1.0 / (max(variance, 0.0) + it.chain_slack[j] / it.chain_mass[j])
         w.along[PRECISION, j] = precision
         # A variance lost to rounding says that what this set observes was known before.
-        known = variance <= 0.0
-        for r in range(rank):
-            w.kalman_gain[j, r] = 0.0 if known else covariance[r] * precision
+        gain, known = w.kalman_gain[j], variance <= 0.0
+        for r in range(wide):
+            gain[r] = 0.0 if known else covariance[r] * precision
         if not known:
-            add_multiples(state, w.kalman_gain[j], e, rank, m)
-    factor = w.factor
-    for x in range(m):
+            for r in range(0, wide, 4):
+                add_multiples(state[r], state[r + 1], state[r + 2], state[r + 3], gain, r, e, m)
+    for j in range(groups + 1, sets):
+        for x in range(m):
+            w.innovation[j, x] = 0.0
+    factor, factor_2 = w.factor[0], w.factor[1]
+    for j in range(groups + 1, sets):
+        factor[j] = 0.0
+        factor_2[j] = 0.0
+    for x in range(0, m, 2):  # with an even number of rows; what the second has below the diagonal is not read
+        x2 = min(x + 1, m - 1)
         for j in range(groups + 1):
             factor[j] = -w.innovation[j, x] * w.along[PRECISION, j]
-        subtract_rows(w.border[x], factor, w.innovation, groups + 1, x, m)
+            factor_2[j] = -w.innovation[j, x2] * w.along[PRECISION, j]
+        if x2 > x:
+            subtract_rows_twice(w.border[x], w.border[x2], factor, factor_2, w.innovation, sets, x, m)
+        else:
+            subtract_rows(w.border[x], factor, w.innovation, sets, x, m)
 
 
 @part

@@ -258,7 +258,7 @@ def add_predictor(problem: Problem, it: Iterate, w: Workspace, row: int, mass: f
     """
     predictor = it.predictor
     groups = problem.items.shape[1]
-    loss, share, moved = w.scratch[0], w.scratch[1], w.factor
+    loss, share, moved = w.scratch[0], w.scratch[1], w.factor[0]
     mass *= 0.39
     dilute(predictor, 1.0 - mass, groups)
     for j in range(groups + 1):

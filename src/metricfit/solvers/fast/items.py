@@ -17,16 +17,18 @@ predictor and the chain see. With :math:`X = U^\top E^{-1} U` and :math:`Y = V^\
     \Delta Q = D^{-1} (g - V \pi), \quad \Delta P = E^{-1} (h + U y), \qquad
     \pi = T s + T X\, t, \quad y = T^\top t - Y T\, s
 
-where :math:`s = c + U^\top E^{-1} h`, :math:`t = V^\top D^{-1} g` and :math:`T = (I + X Y)^{-1}`. Everything
-runs along the items, so that a loop over them is one over neighbours in memory. Short loops are dear: sums
-over the rank take four terms at a time, and its end is filled up with zeros.
+where :math:`s = c + U^\top E^{-1} h`, :math:`t = V^\top D^{-1} g` and :math:`T = (I + X Y)^{-1}`. Items are
+taken eight at a time, which fill a vector register, and their matrices are cut into tiles of four rows and
+columns: entry (r, c) of item i is at ``ROW * r + LANES * c + i`` of a tile. All numbers that a loop over eight
+items reads lie at constant distances then, so that a whole tile is one loop without ends or branches, where
+loops over all items, entry by entry, were too short to be fast. The rank is filled up to a multiple of four
+by zeros.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from .border import subtract_rows, subtract_rows_twice
 from .parts import part
 from .state import (
     DUAL_INSIDE,
@@ -34,6 +36,7 @@ from .state import (
     FREE,
     GAIN,
     INSIDE,
+    LANES,
     MET,
     OUT,
     OUTSIDE,
@@ -57,6 +60,9 @@ from .state import (
     lean,
 )
 
+ROW, TILE = 4 * LANES, 16 * LANES
+"""Numbers in a row of a tile, and in all of it."""
+
 LEAST = 1e-14
 """Pivots are not smaller than this share of what they are the rest of."""
 
@@ -79,193 +85,335 @@ def weigh(columns: Columns, side: Floats, weight: Floats, groups: int, regularis
             side[WEIGHED_OUT, a, i] = weighed * out
 
 
-@lean
-def combine(target: Floats, rows: Floats, factors: Floats, wanted: int, count: int, items: int) -> None:
-    """Subtract ``factors @ rows`` from the first entries of ``target``, item by item."""
-    x = 0
-    while x + 1 < wanted:
-        subtract_rows_twice(target[x], target[x + 1], factors[x], factors[x + 1], rows, count, ZERO, items)
-        x += 2
-    if x < wanted:
-        subtract_rows(target[x], factors[x], rows, count, ZERO, items)
-
-
 @brief
-def remain(
-    target: Floats, start: Floats, left: Floats, right: Floats, wide: int, scale: Floats, items: int
-) -> None:
-    """Compute ``(start - sum(left[k] * right[k])) * scale``, item by item."""
-    source, k = start, 0
-    while k + 4 < wide:
-        l0, l1, l2, l3 = left[k], left[k + 1], left[k + 2], left[k + 3]
-        r0, r1, r2, r3 = right[k], right[k + 1], right[k + 2], right[k + 3]
-        for i in range(items):
-            target[i] = source[i] - (l0[i] * r0[i] + l1[i] * r1[i] + l2[i] * r2[i] + l3[i] * r3[i])
-        source = target
-        k += 4
-    l0, l1, l2, l3 = left[k], left[k + 1], left[k + 2], left[k + 3]
-    r0, r1, r2, r3 = right[k], right[k + 1], right[k + 2], right[k + 3]
-    for i in range(items):
-        value = source[i] - (l0[i] * r0[i] + l1[i] * r1[i] + l2[i] * r2[i] + l3[i] * r3[i])
-        target[i] = value * scale[i]
-
-
-@brief
-def fold(
-    target: Floats, start: Floats, factors: Floats, rows: Floats, wide: int, scale: Floats, items: int
-) -> None:
-    """Compute ``(start - factors @ rows) * scale``, item by item."""
-    source, k = start, 0
-    while k + 4 < wide:
-        w0, w1, w2, w3 = factors[k], factors[k + 1], factors[k + 2], factors[k + 3]
-        r0, r1, r2, r3 = rows[k], rows[k + 1], rows[k + 2], rows[k + 3]
-        for i in range(items):
-            target[i] = source[i] - (w0 * r0[i] + w1 * r1[i] + w2 * r2[i] + w3 * r3[i])
-        source = target
-        k += 4
-    w0, w1, w2, w3 = factors[k], factors[k + 1], factors[k + 2], factors[k + 3]
-    r0, r1, r2, r3 = rows[k], rows[k + 1], rows[k + 2], rows[k + 3]
-    for i in range(items):
-        target[i] = (source[i] - (w0 * r0[i] + w1 * r1[i] + w2 * r2[i] + w3 * r3[i])) * scale[i]
+def dot(left: Floats, right: Floats, r: int, c: int, i: int) -> float:
+    """Return the entry of a product of tiles, for one of its items; r and c are places."""
+    value: float = left[r + i] * right[c + i] + left[r + LANES + i] * right[ROW + c + i]
+    value += left[r + 2 * LANES + i] * right[2 * ROW + c + i]
+    return value + left[r + 3 * LANES + i] * right[3 * ROW + c + i]
 
 
 @lean
-def gram(
-    target: Floats, factors_t: Floats, softness: Floats, count: int, rank: int, products: Floats, items: int
+def subtract_product(target: Floats, left: Floats, right: Floats, more: bool) -> None:
+    """Subtract the product of two tiles from a third, or from nothing unless there is ``more``."""
+    for i in range(LANES):
+        for r in range(0, TILE, ROW):
+            for c in range(0, ROW, LANES):
+                before = target[r + c + i] if more else 0.0
+                target[r + c + i] = before - dot(left, right, r, c, i)
+
+
+@lean
+def copy_tile(target: Floats, source: Floats, sign: float) -> None:
+    """Copy a tile."""
+    for x in range(TILE):
+        target[x] = sign * source[x]
+
+
+@lean
+def transpose_tile(target: Floats, source: Floats, sign: float) -> None:
+    """Copy the transpose of a tile."""
+    for i in range(LANES):
+        for r in range(4):
+            for c in range(4):
+                target[ROW * c + LANES * r + i] = sign * source[ROW * r + LANES * c + i]
+
+
+@lean
+def solve_lower(target: Floats, lower: Floats, per: Floats) -> None:
+    """Solve with a lower triangular tile, of whose diagonal the reciprocals are given."""
+    for i in range(LANES):
+        for c in range(0, ROW, LANES):
+            x0 = target[c + i] * per[i]
+            x1 = (target[ROW + c + i] - lower[ROW + i] * x0) * per[LANES + i]
+            x2 = target[2 * ROW + c + i] - lower[2 * ROW + i] * x0 - lower[2 * ROW + LANES + i] * x1
+            x2 *= per[2 * LANES + i]
+            x3 = target[3 * ROW + c + i] - lower[3 * ROW + i] * x0 - lower[3 * ROW + LANES + i] * x1
+            x3 = (x3 - lower[3 * ROW + 2 * LANES + i] * x2) * per[3 * LANES + i]
+            target[c + i] = x0
+            target[ROW + c + i] = x1
+            target[2 * ROW + c + i] = x2
+            target[3 * ROW + c + i] = x3
+
+
+@lean
+def solve_upper(target: Floats, upper: Floats, per: Floats) -> None:
+    """Solve with an upper triangular tile, of whose diagonal the reciprocals are given."""
+    for i in range(LANES):
+        for c in range(0, ROW, LANES):
+            x3 = target[3 * ROW + c + i] * per[3 * LANES + i]
+            x2 = (target[2 * ROW + c + i] - upper[2 * ROW + 3 * LANES + i] * x3) * per[2 * LANES + i]
+            x1 = target[ROW + c + i] - upper[ROW + 2 * LANES + i] * x2 - upper[ROW + 3 * LANES + i] * x3
+            x1 *= per[LANES + i]
+            x0 = target[c + i] - upper[LANES + i] * x1 - upper[2 * LANES + i] * x2
+            x0 = (x0 - upper[3 * LANES + i] * x3) * per[i]
+            target[c + i] = x0
+            target[ROW + c + i] = x1
+            target[2 * ROW + c + i] = x2
+            target[3 * ROW + c + i] = x3
+
+
+@brief
+def write_row(target: Floats, row: int, i: int, x0: float, x1: float, x2: float, x3: float) -> None:
+    """Write a row of a tile, for one of its items."""
+    target[row + i] = x0
+    target[row + LANES + i] = x1
+    target[row + 2 * LANES + i] = x2
+    target[row + 3 * LANES + i] = x3
+
+
+@lean
+def factorise_tile(
+    tile: Floats, whole: Floats, shift: float, lower: Floats, upper: Floats, per: Floats
 ) -> None:
-    """Compute the lower triangle of ``factors' diag(softness) factors``, row by row and item by item."""
-    x = 0
-    for r in range(rank):
-        for r2 in range(r + 1):
-            entry, product, one, other = target[x], products[x], factors_t[r], factors_t[r2]
-            for b in range(count):
-                product[b] = -one[b] * other[b]
-            for i in range(items):
-                entry[i] = 0.0
-            x += 1
-    combine(target, softness, products, x, count, items)
+    """Factorise a tile plus ``shift`` times the identity; ``per`` is to hold 1 / the diagonal.
+
+    Pivots are no smaller than the shift, nor than a share of the diagonal as a ``whole``.
+    """
+    for i in range(LANES):
+        pivot = max(tile[i] + shift, LEAST * whole[i] + shift)
+        per_0 = 1.0 / np.sqrt(pivot)
+        u00 = pivot * per_0
+        u01, u02, u03 = tile[LANES + i] * per_0, tile[2 * LANES + i] * per_0, tile[3 * LANES + i] * per_0
+        rest = tile[ROW + LANES + i] - u01 * u01
+        pivot = max(rest + shift, LEAST * whole[LANES + i] + shift)
+        per_1 = 1.0 / np.sqrt(pivot)
+        u11 = pivot * per_1
+        u12 = (tile[ROW + 2 * LANES + i] - u01 * u02) * per_1
+        u13 = (tile[ROW + 3 * LANES + i] - u01 * u03) * per_1
+        rest = tile[2 * ROW + 2 * LANES + i] - (u02 * u02 + u12 * u12)
+        pivot = max(rest + shift, LEAST * whole[2 * LANES + i] + shift)
+        per_2 = 1.0 / np.sqrt(pivot)
+        u22 = pivot * per_2
+        u23 = (tile[2 * ROW + 3 * LANES + i] - (u02 * u03 + u12 * u13)) * per_2
+        rest = tile[3 * ROW + 3 * LANES + i] - (u03 * u03 + u13 * u13 + u23 * u23)
+        pivot = max(rest + shift, LEAST * whole[3 * LANES + i] + shift)
+        per_3 = 1.0 / np.sqrt(pivot)
+        u33 = pivot * per_3
+        write_row(upper, 0, i, u00, u01, u02, u03)
+        write_row(upper, ROW, i, 0.0, u11, u12, u13)
+        write_row(upper, 2 * ROW, i, 0.0, 0.0, u22, u23)
+        write_row(upper, 3 * ROW, i, 0.0, 0.0, 0.0, u33)
+        write_row(lower, 0, i, u00, 0.0, 0.0, 0.0)
+        write_row(lower, ROW, i, u01, u11, 0.0, 0.0)
+        write_row(lower, 2 * ROW, i, u02, u12, u22, 0.0)
+        write_row(lower, 3 * ROW, i, u03, u13, u23, u33)
+        write_row(per, 0, i, per_0, per_1, per_2, per_3)
 
 
 @lean
 def cholesky(
-    matrix: Floats,
-    lower: Floats,
-    upper: Floats,
-    per: Floats,
-    ones: Floats,
-    rank: int,
-    diagonal: bool,
-    least: float,
+    matrix: Floats, shift: float, lower: Floats, upper: Floats, per: Floats, whole: Floats
 ) -> None:
-    """Factorise the items' matrices, of which the lower triangles are given row by row.
+    """Factorise eight items' matrices plus ``shift`` times the identity.
 
-    Before, ``lower`` and ``upper`` hold zeros; after, ``per`` holds 1 / the ``diagonal``, which may be left
-    out of them. Rounding must not make a pivot smaller than ``least``.
+    Of the matrices the upper triangles are read, and overwritten; of the factors nothing is written beyond
+    the diagonal tiles.
     """
-    wide, items = lower.shape[1:]
-    row = 0
-    for x in range(rank):
-        for y in range(x):
-            entry, mirrored = lower[x, y], upper[y, x]
-            remain(mirrored, matrix[row + y], lower[x], lower[y], wide, per[y], items)
-            for i in range(items):
-                entry[i] = mirrored[i]
-        pivot, scale = matrix[row + x], per[x]
-        remain(scale, pivot, lower[x], lower[x], wide, ones, items)
-        for i in range(items):
-            pivot[i] = np.sqrt(max(scale[i], LEAST * pivot[i] + least))
-            scale[i] = 1.0 / pivot[i]
-        if diagonal:
-            entry, mirrored = lower[x, x], upper[x, x]
-            for i in range(items):
-                entry[i] = pivot[i]
-                mirrored[i] = pivot[i]
-        row += x + 1
+    tiles = matrix.shape[0]
+    for x in range(tiles):
+        for i in range(LANES):
+            for r in range(4):
+                whole[LANES * r + i] = matrix[x, x, ROW * r + LANES * r + i]
+        for y in range(x, tiles):
+            for k in range(x):
+                subtract_product(matrix[x, y], lower[x, k], upper[k, y], True)
+        factorise_tile(matrix[x, x], whole, shift, lower[x, x], upper[x, x], per[x])
+        for y in range(x + 1, tiles):
+            copy_tile(upper[x, y], matrix[x, y], 1.0)
+            solve_lower(upper[x, y], lower[x, x], per[x])
+            transpose_tile(lower[y, x], upper[x, y], 1.0)
+
+
+@brief
+def add_columns(
+    target: Floats,
+    f0: Floats,
+    f1: Floats,
+    f2: Floats,
+    f3: Floats,
+    g0: Floats,
+    g1: Floats,
+    g2: Floats,
+    g3: Floats,
+    s0: Floats,
+    s1: Floats,
+    s2: Floats,
+    s3: Floats,
+) -> None:
+    """Add the products of factors (f) and (g) of four columns, times softness (s), to a tile."""
+    for i in range(LANES):
+        for r in range(4):
+            v0, v1, v2, v3 = f0[r] * s0[i], f1[r] * s1[i], f2[r] * s2[i], f3[r] * s3[i]
+            for c in range(4):
+                target[ROW * r + LANES * c + i] += v0 * g0[c] + v1 * g1[c] + v2 * g2[c] + v3 * g3[c]
+
+
+@brief
+def gram(target: Floats, factors: Floats, softness: Floats, count: int, eight: int) -> None:
+    """Compute ``factors' diag(softness) factors`` of eight items."""
+    last = count - 1
+    for x in range(target.shape[0]):
+        for y in range(target.shape[0]):
+            own = target[x, y]
+            for z in range(TILE):
+                own[z] = 0.0
+            for a in range(0, count, 4):
+                add_columns(
+                    own,
+                    factors[a, x],
+                    factors[a + 1, x],
+                    factors[a + 2, x],
+                    factors[a + 3, x],
+                    factors[a, y],
+                    factors[a + 1, y],
+                    factors[a + 2, y],
+                    factors[a + 3, y],
+                    softness[a, eight],
+                    softness[min(a + 1, last), eight],
+                    softness[min(a + 2, last), eight],
+                    softness[min(a + 3, last), eight],
+                )
 
 
 class Reduced(NamedTuple):
-    """How items answer; of each array the last index is the item's, and sums run over the last but one."""
+    """How items answer, tile by tile; and column by column, along the items."""
 
-    t: Floats  # (r, r, G) -T
-    t_t: Floats  # (r, r, G) T'
-    k: Floats  # (r, r, G) -T X
-    l: Floats  # (r, r, G) -Y T
-    met: Floats  # (q + f + C, r, G) what the adversary meets if a column's price falls by one
-    seen: Floats  # (q + f + C, r, G) minus what the predictor sees
-
-
-@lean
-def reduced(w: Workspace, columns: int, items: int) -> Reduced:
-    """Return where it is: densely packed, as ranks are small."""
-    rank, wide = w.rank[0], w.rank[1]
-    blocks = w.blocks[: 4 * rank * wide * items].reshape((4, rank, wide, items))
-    answers = w.answers[: 2 * columns * wide * items].reshape((2, columns, wide, items))
-    return Reduced(blocks[1], blocks[0], blocks[2], blocks[3], answers[0], answers[1])
+    t: Floats  # (eights, r / 4, r / 4, TILE) -T
+    t_t: Floats  # likewise, T'
+    k: Floats  # T X
+    l: Floats  # Y T
+    met: Floats  # (q + f + C, r, LANES * eights) what the adversary meets if a column's price falls by one
+    seen: Floats  # likewise, minus what the predictor sees
 
 
 @lean
-def couple(w: Workspace, n: Reduced, q: int, f: int, items: int) -> None:
-    """Compute T and its products, by the Cholesky factors C of Y and R of ``I + C' X C``.
+def reduced(w: Workspace, columns: int, f: int, items: int) -> Reduced:
+    """Return where it is: densely packed, as ranks are small. Without columns of the predictor there is none."""
+    wide, eights = w.rank[1] if f > 0 else 0, -(-items // LANES)
+    tiles = wide // 4
+    blocks = w.blocks[: 4 * eights * tiles * tiles * TILE].reshape((4, eights, tiles, tiles, TILE))
+    answers = w.answers[: 2 * columns * wide * eights * LANES].reshape((2, columns, wide, eights * LANES))
+    return Reduced(blocks[0], blocks[1], blocks[2], blocks[3], answers[0], answers[1])
+
+
+class Pieces(NamedTuple):
+    """What belongs to the columns, cut into fours of factors and eights of items."""
+
+    adversary: Floats  # (11, A, eights, LANES)
+    predictor: Floats
+    basis: Floats  # (A, R / 4, 4)
+    cross_on: Floats
+
+
+@lean
+def pieces(w: Workspace) -> Pieces:
+    """Cut it."""
+    sides, columns, items = w.adversary.shape
+    factors = w.basis.shape[1]
+    in_eights, in_fours = (sides, columns, items // LANES, LANES), (columns, factors // 4, 4)
+    return Pieces(
+        w.adversary.reshape(in_eights),
+        w.predictor.reshape(in_eights),
+        w.basis.reshape(in_fours),
+        w.cross_on.reshape(in_fours),
+    )
+
+
+@lean
+def couple(w: Workspace, p: Pieces, n: Reduced, eight: int, q: int, f: int) -> None:
+    """Compute T and its products for eight items, by the Cholesky factors C of Y and R of ``I + C' X C``.
 
     ``T = C'^-1 (R R')^-1 C'``: triangular factors lose little to rounding if softnesses differ widely.
     """
-    rank, wide = w.rank[0], w.rank[1]
-    block = rank * wide * items
-    memory = w.blocks[: 11 * block]
-    for x in range(memory.shape[0]):
-        memory[x] = 0.0
-    more = w.blocks[4 * block : 11 * block].reshape((7, rank, wide, items))
-    c, c_t, r, r_t, x, half, full = more[0], more[1], more[2], more[3], more[4], more[5], more[6]
-    per_c, per_r, zeros, ones = w.moments[0], w.moments[1], w.moments[2, 0], w.moments[2, 1]
-    packed, products = w.packed, w.products
-    for i in range(items):
-        zeros[i] = 0.0
-        ones[i] = 1.0
-    gram(packed, w.cross_on_t, w.predictor[SOFTNESS], f, rank, products, items)
-    row = 0
-    for a in range(rank):
-        for b in range(a + 1):
-            source, entry, mirrored = packed[row + b], x[a, b], x[b, a]
-            for i in range(items):
-                entry[i] = source[i]
-                mirrored[i] = source[i]
-        row += a + 1
-    gram(packed, w.basis_t, w.adversary[SOFTNESS], q, rank, products, items)
-    cholesky(packed, c, c_t, per_c, ones, rank, True, 0.0)
-    for b in range(rank):
-        for a in range(rank):
-            remain(n.t[b, a], zeros, x[a], c_t[b], wide, ones, items)  # - X C, for the time being
-    row = 0
-    for a in range(rank):
-        for b in range(a + 1):
-            remain(packed[row + b], ones if a == b else zeros, c_t[a], n.t[b], wide, ones, items)
-        row += a + 1
-    cholesky(packed, r, r_t, per_r, ones, rank, False, 1.0)
-    for b in range(rank):  # one column after the other: R^-1 C', (R R')^-1 C', T
-        one, two, three = half[b], full[b], n.t_t[b]
-        for a in range(rank):
-            remain(one[a], c_t[a, b], r[a], one, wide, per_r[a], items)
-        for a in range(rank - 1, -1, -1):
-            remain(two[a], one[a], r_t[a], two, wide, per_r[a], items)
-        for a in range(b + 1):
-            entry, mirrored = n.l[b, a], n.l[a, b]
-            remain(mirrored, zeros, c[a], two, wide, ones, items)
-            for i in range(items):
-                entry[i] = mirrored[i]
-        for a in range(rank - 1, -1, -1):
-            entry, mirrored = three[a], n.t[a, b]
-            remain(mirrored, two[a], c_t[a], three, wide, per_c[a], items)
-            for i in range(items):
-                entry[i] = mirrored[i]
-                mirrored[i] = -entry[i]
-    for i in range(items):
-        ones[i] = -1.0
-    for a in range(rank):
-        for b in range(a + 1):
-            entry, mirrored = n.k[a, b], n.k[b, a]
-            remain(mirrored, zeros, n.t[a], x[b], wide, ones, items)
-            for i in range(items):
-                entry[i] = mirrored[i]
+    rank, tiles = w.rank[0], w.rank[1] // 4
+    size = tiles * tiles * TILE
+    more = w.coupling[: 8 * size].reshape((8, tiles, tiles, TILE))
+    x, y, c, c_t, r, r_t, xc, full = more[0], more[1], more[2], more[3], more[4], more[5], more[6], more[7]
+    rows = w.coupling[8 * size : 8 * size + 3 * tiles * ROW].reshape((3, tiles, ROW))
+    per_c, per_r, whole = rows[0], rows[1], rows[2, 0]
+    gram(x, p.cross_on, p.predictor[SOFTNESS], f, eight)
+    gram(y, p.basis, p.adversary[SOFTNESS], q, eight)
+    for a in range(rank, 4 * tiles):  # factors that are not there; nothing comes of them
+        own, at = y[a // 4, a // 4], (ROW + LANES) * (a % 4)
+        for i in range(LANES):
+            own[at + i] = 1.0
+    cholesky(y, 0.0, c, c_t, per_c, whole)
+    for a in range(tiles):
+        for b in range(tiles):
+            for k in range(b, tiles):
+                subtract_product(xc[a, b], x[a, k], c[k, b], k > b)  # - X C
+    for a in range(tiles):
+        for b in range(a, tiles):
+            for k in range(a, tiles):
+                subtract_product(y[a, b], c_t[a, k], xc[k, b], k > a)  # C' X C
+    cholesky(y, 1.0, r, r_t, per_r, whole)
+    t, t_t, products_x, products_y = n.t[eight], n.t_t[eight], n.k[eight], n.l[eight]
+    for b in range(tiles):  # one column after the other: - R^-1 C', - (R R')^-1 C', - T
+        for a in range(tiles):
+            copy_tile(full[a, b], c_t[min(a, b), b], -1.0 if a <= b else 0.0)
+            for k in range(a):
+                subtract_product(full[a, b], r[a, k], full[k, b], True)
+            solve_lower(full[a, b], r[a, a], per_r[a])
+        for a in range(tiles - 1, -1, -1):
+            for k in range(a + 1, tiles):
+                subtract_product(full[a, b], r_t[a, k], full[k, b], True)
+            solve_upper(full[a, b], r_t[a, a], per_r[a])
+        for a in range(tiles - 1, -1, -1):
+            copy_tile(t[a, b], full[a, b], 1.0)
+            for k in range(a + 1, tiles):
+                subtract_product(t[a, b], c_t[a, k], t[k, b], True)
+            solve_upper(t[a, b], c_t[a, a], per_c[a])
+            transpose_tile(t_t[b, a], t[a, b], -1.0)
+            for k in range(a + 1):
+                subtract_product(products_y[a, b], c[a, k], full[k, b], k > 0)
+    for a in range(tiles):
+        for b in range(tiles):
+            for k in range(tiles):
+                subtract_product(products_x[a, b], t[a, k], x[k, b], k > 0)
+
+
+@brief
+def add_answer(
+    t0: Floats, t1: Floats, t2: Floats, t3: Floats, factors: Floats, tile: Floats, soft: Floats, more: bool
+) -> None:
+    """Add what eight items answer to a column due to four of its factors, or begin with it."""
+    for i in range(LANES):
+        v0, v1, v2, v3 = factors[0] * soft[i], factors[1] * soft[i], factors[2] * soft[i], factors[3] * soft[i]
+        i1, i2, i3 = LANES + i, 2 * LANES + i, 3 * LANES + i
+        t0[i] = (t0[i] if more else 0.0) + (
+            v0 * tile[i] + v1 * tile[ROW + i] + v2 * tile[2 * ROW + i] + v3 * tile[3 * ROW + i]
+        )
+        t1[i] = (t1[i] if more else 0.0) + (
+            v0 * tile[i1] + v1 * tile[ROW + i1] + v2 * tile[2 * ROW + i1] + v3 * tile[3 * ROW + i1]
+        )
+        t2[i] = (t2[i] if more else 0.0) + (
+            v0 * tile[i2] + v1 * tile[ROW + i2] + v2 * tile[2 * ROW + i2] + v3 * tile[3 * ROW + i2]
+        )
+        t3[i] = (t3[i] if more else 0.0) + (
+            v0 * tile[i3] + v1 * tile[ROW + i3] + v2 * tile[2 * ROW + i3] + v3 * tile[3 * ROW + i3]
+        )
+
+
+@brief
+def answer_columns(
+    target: Floats, factors: Floats, matrix: Floats, softness: Floats, count: int, eight: int
+) -> None:
+    """Compute ``factors @ matrix`` times the columns' softness, of eight items."""
+    for a in range(count):
+        own = target[a]
+        for x in range(matrix.shape[0]):
+            for k in range(matrix.shape[0]):
+                add_answer(
+                    own[4 * x, eight],
+                    own[4 * x + 1, eight],
+                    own[4 * x + 2, eight],
+                    own[4 * x + 3, eight],
+                    factors[a, k],
+                    matrix[k, x],
+                    softness[a, eight],
+                    k > 0,
+                )
 
 
 @part
@@ -274,46 +422,178 @@ def reduce_items(problem: Problem, it: Iterate, w: Workspace, items: int) -> Non
     q, f, constraints = it.adversary.used[0], it.predictor.used[0], it.multiplier.shape[0]
     if f == 0:
         return
-    rank, wide = w.rank[0], w.rank[1]
-    n = reduced(w, q + f + constraints, items)
-    couple(w, n, q, f, items)
-    zeros = w.moments[2, 0]
-    for b in range(q):
-        for r in range(rank):
-            fold(n.met[b, r], zeros, w.basis[b], n.k[r], wide, w.adversary[SOFTNESS, b], items)
-            fold(n.seen[b, r], zeros, w.basis[b], n.t_t[r], wide, w.adversary[SOFTNESS, b], items)
-    for a in range(f):
-        for r in range(rank):
-            fold(n.met[q + a, r], zeros, w.cross_on[a], n.t[r], wide, w.predictor[SOFTNESS, a], items)
-            fold(n.seen[q + a, r], zeros, w.cross_on[a], n.l[r], wide, w.predictor[SOFTNESS, a], items)
-    for x in range(q + f):
-        for r in range(rank, wide):
-            for i in range(items):
-                n.met[x, r, i] = 0.0
-                n.seen[x, r, i] = 0.0
+    n = reduced(w, q + f + constraints, f, items)
+    wide, eights = w.rank[1], n.t.shape[0]
+    of_eights = q + f + constraints, wide, eights, LANES
+    met, seen = n.met.reshape(of_eights), n.seen.reshape(of_eights)
+    p = pieces(w)
+    basis, cross_on, soft, soft_p = p.basis, p.cross_on, p.adversary[SOFTNESS], p.predictor[SOFTNESS]
+    for eight in range(eights):
+        couple(w, p, n, eight, q, f)
+        answer_columns(met, basis, n.k[eight], soft, q, eight)
+        answer_columns(seen, basis, n.t[eight], soft, q, eight)
+        answer_columns(met[q:], cross_on, n.t_t[eight], soft_p, f, eight)
+        answer_columns(seen[q:], cross_on, n.l[eight], soft_p, f, eight)
     for c in range(constraints):
-        met, seen = n.met[q + f + c], n.seen[q + f + c]
+        own_met, own_seen = n.met[q + f + c], n.seen[q + f + c]
         for r in range(wide):
             for i in range(items):
-                met[r, i] = 0.0
-                seen[r, i] = 0.0
+                own_met[r, i] = 0.0
+                own_seen[r, i] = 0.0
             for a in range(f):
                 gain = problem.limits[GAIN, c, it.predictor.size_index[a]]
                 for i in range(items):
-                    met[r, i] += gain * problem.items[POSITIVE, i] * n.met[q + a, r, i]
-                    seen[r, i] += gain * problem.items[POSITIVE, i] * n.seen[q + a, r, i]
+                    own_met[r, i] += gain * problem.items[POSITIVE, i] * n.met[q + a, r, i]
+                    own_seen[r, i] += gain * problem.items[POSITIVE, i] * n.seen[q + a, r, i]
 
 
 @brief
-def add_products(target: Floats, left: Floats, right: Floats, wide: int, items: int) -> None:
-    """Add ``sum(left[k] * right[k])``, item by item."""
-    k = 0
-    while k < wide:
-        l0, l1, l2, l3 = left[k], left[k + 1], left[k + 2], left[k + 3]
-        r0, r1, r2, r3 = right[k], right[k + 1], right[k + 2], right[k + 3]
-        for i in range(items):
-            target[i] += l0[i] * r0[i] + l1[i] * r1[i] + l2[i] * r2[i] + l3[i] * r3[i]
-        k += 4
+def subtract_columns(
+    target: Floats,
+    f0: Floats,
+    f1: Floats,
+    f2: Floats,
+    f3: Floats,
+    s0: Floats,
+    s1: Floats,
+    s2: Floats,
+    s3: Floats,
+    g0: Floats,
+    g1: Floats,
+    g2: Floats,
+    g3: Floats,
+    more: bool,
+) -> None:
+    """Subtract factors (f) of four columns times softness (s) and numbers (g), for eight items."""
+    for i in range(LANES):
+        v0, v1, v2, v3 = s0[i] * g0[i], s1[i] * g1[i], s2[i] * g2[i], s3[i] * g3[i]
+        for c in range(4):
+            value = v0 * f0[c] + v1 * f1[c] + v2 * f2[c] + v3 * f3[c]
+            target[LANES * c + i] = (target[LANES * c + i] if more else 0.0) - value
+
+
+@brief
+def subtract_sum(
+    target: Floats,
+    factors: Floats,
+    softness: Floats,
+    numbers: Floats,
+    count: int,
+    eight: int,
+    more: bool,
+) -> None:
+    """Subtract the columns' factors times softness and numbers, of eight items."""
+    last = count - 1
+    for x in range(target.shape[0]):
+        for a in range(0, count, 4):
+            b, c, d = min(a + 1, last), min(a + 2, last), min(a + 3, last)
+            subtract_columns(
+                target[x],
+                factors[a, x],
+                factors[a + 1, x],
+                factors[a + 2, x],
+                factors[a + 3, x],
+                softness[a, eight],
+                softness[b, eight],
+                softness[c, eight],
+                softness[d, eight],
+                numbers[a, eight],
+                numbers[b, eight],
+                numbers[c, eight],
+                numbers[d, eight],
+                more or a > 0,
+            )
+
+
+@brief
+def subtract_answer(target: Floats, row: Floats, tile: Floats, more: bool) -> None:
+    """Subtract four numbers times a tile, for each of eight items."""
+    for i in range(LANES):
+        i1, i2, i3 = LANES + i, 2 * LANES + i, 3 * LANES + i
+        v0, v1, v2, v3 = row[i], row[i1], row[i2], row[i3]
+        value = v0 * tile[i] + v1 * tile[ROW + i] + v2 * tile[2 * ROW + i] + v3 * tile[3 * ROW + i]
+        target[i] = (target[i] if more else 0.0) - value
+        value = v0 * tile[i1] + v1 * tile[ROW + i1] + v2 * tile[2 * ROW + i1] + v3 * tile[3 * ROW + i1]
+        target[i1] = (target[i1] if more else 0.0) - value
+        value = v0 * tile[i2] + v1 * tile[ROW + i2] + v2 * tile[2 * ROW + i2] + v3 * tile[3 * ROW + i2]
+        target[i2] = (target[i2] if more else 0.0) - value
+        value = v0 * tile[i3] + v1 * tile[ROW + i3] + v2 * tile[2 * ROW + i3] + v3 * tile[3 * ROW + i3]
+        target[i3] = (target[i3] if more else 0.0) - value
+
+
+@brief
+def subtract_row(target: Floats, left: Floats, matrix: Floats, more: bool) -> None:
+    """Subtract a row times a matrix for each of eight items, from nothing unless there is ``more``."""
+    for x in range(target.shape[0]):
+        for k in range(target.shape[0]):
+            subtract_answer(target[x], left[k], matrix[k, x], more or k > 0)
+
+
+@brief
+def step_columns(
+    t0: Floats,
+    t1: Floats,
+    t2: Floats,
+    t3: Floats,
+    g0: Floats,
+    g1: Floats,
+    g2: Floats,
+    g3: Floats,
+    f0: Floats,
+    f1: Floats,
+    f2: Floats,
+    f3: Floats,
+    row: Floats,
+    s0: Floats,
+    s1: Floats,
+    s2: Floats,
+    s3: Floats,
+    more: bool,
+) -> None:
+    """Compute numbers (g) minus factors (f) times a row, times softness (s), for four columns."""
+    for i in range(LANES):
+        v0, v1, v2, v3 = row[i], row[LANES + i], row[2 * LANES + i], row[3 * LANES + i]
+        t0[i] = (t0[i] if more else g0[i] * s0[i]) - s0[i] * (f0[0] * v0 + f0[1] * v1 + f0[2] * v2 + f0[3] * v3)
+        t1[i] = (t1[i] if more else g1[i] * s1[i]) - s1[i] * (f1[0] * v0 + f1[1] * v1 + f1[2] * v2 + f1[3] * v3)
+        t2[i] = (t2[i] if more else g2[i] * s2[i]) - s2[i] * (f2[0] * v0 + f2[1] * v1 + f2[2] * v2 + f2[3] * v3)
+        t3[i] = (t3[i] if more else g3[i] * s3[i]) - s3[i] * (f3[0] * v0 + f3[1] * v1 + f3[2] * v2 + f3[3] * v3)
+
+
+@brief
+def step(side: Floats, factors: Floats, rows: Floats, count: int, eight: int) -> None:
+    """STEP of a player's columns, of eight items; of up to three that are not there as well."""
+    target, start, softness = side[STEP], side[RHS], side[SOFTNESS]
+    for a in range(0, count, 4):
+        for k in range(rows.shape[0]):
+            step_columns(
+                target[a, eight],
+                target[a + 1, eight],
+                target[a + 2, eight],
+                target[a + 3, eight],
+                start[a, eight],
+                start[a + 1, eight],
+                start[a + 2, eight],
+                start[a + 3, eight],
+                factors[a, k],
+                factors[a + 1, k],
+                factors[a + 2, k],
+                factors[a + 3, k],
+                rows[k],
+                softness[a, eight],
+                softness[a + 1, eight],
+                softness[a + 2, eight],
+                softness[a + 3, eight],
+                k > 0,
+            )
+
+
+@brief
+def answer_alone(step: Floats, seen: Floats, softness: Floats, rhs: Floats, pull: Floats) -> None:
+    """Step up to eight items of a column that is a factor of its own."""
+    for i in range(step.shape[0]):
+        value = softness[i] * (rhs[i] + pull[i])
+        step[i] = value
+        seen[i] = -value
 
 
 @part
@@ -322,37 +602,32 @@ def answer_items(w: Workspace, q: int, f: int, items: int) -> None:
 
     PULL is minus c, and SEEN, which comes out as well, minus y.
     """
-    rank, wide = w.rank[0], w.rank[1]
-    pull, seen, free, met = w.moments[PULL], w.moments[SEEN], w.moments[FREE], w.moments[MET]
-    rhs, step, soft = w.adversary[RHS], w.adversary[STEP], w.adversary[SOFTNESS]
-    rhs_p, step_p, soft_p = w.predictor[RHS], w.predictor[STEP], w.predictor[SOFTNESS]
+    eights, tiles = -(-items // LANES), w.rank[1] // 4
     if f == 0:
         for b in range(q):
-            for i in range(items):
-                value = soft[b, i] * (rhs[b, i] + pull[b, i])
-                step[b, i] = value
-                seen[b, i] = -value
+            at = LANES * (b % 4)
+            for eight in range(eights):
+                first, until = LANES * eight, min(LANES * eight + LANES, items)
+                answer_alone(
+                    w.adversary[STEP, b, first:until],
+                    w.moments[SEEN, eight, b // 4, at:],
+                    w.adversary[SOFTNESS, b, first:until],
+                    w.adversary[RHS, b, first:until],
+                    w.moments[PULL, eight, b // 4, at:],
+                )
         return
-    for b in range(q):
-        for i in range(items):
-            step[b, i] = soft[b, i] * rhs[b, i]
-    for a in range(f):
-        for i in range(items):
-            step_p[a, i] = soft_p[a, i] * rhs_p[a, i]
-    for r in range(wide):
-        for i in range(items):
-            met[r, i] = 0.0
-            seen[r, i] = 0.0
-            free[r, i] = 0.0
-    combine(free, step, w.basis_t, rank, q, items)
-    combine(pull, step_p, w.cross_on_t, rank, f, items)
-    n = reduced(w, ZERO, items)
-    for r in range(rank):
-        add_products(met[r], n.t[r], pull, wide, items)
-        add_products(met[r], n.k[r], free, wide, items)
-        add_products(seen[r], n.t_t[r], free, wide, items)
-        add_products(seen[r], n.l[r], pull, wide, items)
-    for a in range(f):
-        fold(step_p[a], rhs_p[a], w.cross_on[a], seen, wide, soft_p[a], items)
-    for b in range(q):
-        fold(step[b], rhs[b], w.basis[b], met, wide, soft[b], items)
+    p = pieces(w)
+    rhs, soft = p.adversary[RHS], p.adversary[SOFTNESS]
+    rhs_p, soft_p = p.predictor[RHS], p.predictor[SOFTNESS]
+    n = reduced(w, ZERO, f, items)
+    for eight in range(eights):
+        pull, seen = w.moments[PULL, eight, :tiles], w.moments[SEEN, eight, :tiles]
+        free, met = w.moments[FREE, eight, :tiles], w.moments[MET, eight, :tiles]
+        subtract_sum(free, p.basis, soft, rhs, q, eight, False)
+        subtract_sum(pull, p.cross_on, soft_p, rhs_p, f, eight, True)
+        subtract_row(met, pull, n.t_t[eight], False)
+        subtract_row(met, free, n.k[eight], True)
+        subtract_row(seen, free, n.t[eight], False)
+        subtract_row(seen, pull, n.l[eight], True)
+        step(p.predictor, p.cross_on, seen, f, eight)
+        step(p.adversary, p.basis, met, q, eight)

@@ -11,7 +11,7 @@ import numpy as np
 
 from .parts import addresses
 from .pinning import Held
-from .state import MAX_COLUMNS, TOGETHER, Columns, Floats, Grouping, Iterate, Room, Workspace
+from .state import LANES, MAX_COLUMNS, Columns, Floats, Grouping, Iterate, Room, Workspace
 
 __all__ = ["Memory", "memory_for"]
 
@@ -94,6 +94,7 @@ def _new_columns(groups: int, sizes: int) -> Columns:
 
 
 def _new_workspace(groups: int, constraints: int) -> Workspace:
+    groups = -(-groups // LANES) * LANES  # there is room for whole vectors
     columns = MAX_COLUMNS
     rank = max(4, min(columns, math.isqrt(MOST_FACTORS // (20 * groups))) // 4 * 4)
     border = 4 * columns + 4 + constraints
@@ -109,23 +110,20 @@ def _new_workspace(groups: int, constraints: int) -> Workspace:
         rest=_empty(columns * (groups + 1 + columns)),
         rank=np.empty(2, np.int64),
         basis=_empty(columns, rank),
-        basis_t=_empty(rank, columns),
         chain_on=_empty(groups + 1, columns),
         cross_on=_empty(columns, rank),
-        cross_on_t=_empty(rank, columns),
-        blocks=_empty(11 * rank**2 * groups),
+        blocks=_empty(4 * rank**2 * groups),
         answers=_empty(2 * (2 * columns + constraints) * rank * groups),
-        packed=_empty(rank * (rank + 1) // 2, groups),
-        products=_empty(rank * (rank + 1) // 2, columns),
-        moments=_empty(4, columns, groups),
+        coupling=_empty(LANES * (8 * rank**2 + 3 * rank)),
+        moments=_empty(4, groups // LANES, columns // 4, 4 * LANES),
         scratch=_empty(columns, groups),
-        factor=_empty(max(border, groups + 1)),
+        factor=_empty(2, max(columns, groups + 4)),
         order=np.empty((2, groups + 1), np.int64),
         running=_empty(3, columns + 2),
         filtered=_empty(columns * border),
-        share=_empty(TOGETHER * rank * (2 * columns + constraints)),
+        share=_empty(LANES * rank * (2 * columns + constraints)),
         kalman_gain=_empty(groups + 1, columns),
-        innovation=_empty(groups + 1, border),
+        innovation=_empty(groups + 4, border),
         border=_empty(border, border),
         reciprocal=_empty(border),
         step=_empty(border),

@@ -210,7 +210,7 @@ def regroup(
     """
     groups = problem.items.shape[1]
     weight = whole.items[WEIGHT]
-    margin, apart, wide = w.scratch[0], w.scratch[1], w.factor
+    margin, apart, wide = w.scratch[0], w.scratch[1], w.factor[0]
     total = 0.0
     for i in range(weight.shape[0]):
         total += weight[i]

@@ -1,8 +1,8 @@
 """The right-hand sides of the Newton system, and its solution with the factors of ``elimination``."""
 
-from .border import ldl_solve, multiply_rows, subtract_rows
-from .coupling import factorise_alpha
-from .items import answer_items, combine
+from .border import ldl_solve, multiply_rows, subtract_rows, subtract_rows_twice
+from .coupling import factorise_alpha, fours
+from .items import answer_items
 from .parts import part
 from .state import (
     ALPHA,
@@ -14,6 +14,7 @@ from .state import (
     DUAL_OUTSIDE,
     GAIN,
     INSIDE,
+    LANES,
     MAX_COLUMNS,
     MISSING,
     OFFSET,
@@ -29,11 +30,24 @@ from .state import (
     STEP_CHAIN,
     WEIGHT,
     ZERO,
+    Floats,
     Iterate,
     Problem,
     Workspace,
+    brief,
     lean,
 )
+
+
+@lean
+def combine(target: Floats, rows: Floats, factors: Floats, wanted: int, count: int, items: int) -> None:
+    """Subtract ``factors @ rows`` from the first entries of ``target``, item by item."""
+    x = 0
+    while x + 1 < wanted:
+        subtract_rows_twice(target[x], target[x + 1], factors[x], factors[x + 1], rows, count, ZERO, items)
+        x += 2
+    if x < wanted:
+        subtract_rows(target[x], factors[x], rows, count, ZERO, items)
 
 
 @lean
@@ -182,6 +196,44 @@ def evaluate(problem: Problem, it: Iterate, w: Workspace, changed: bool, left_as
         w.residual_border[levels + 2 + c] = slack
 
 
+@brief
+def advance(state: Floats, steps: Floats, on: Floats, count: float, item: int, wide: int) -> float:
+    """Let the chain's random walk take one step, and return what a set observes of it."""
+    observed, r = 0.0, 0
+    while r < wide:
+        four = steps[r // 4]
+        s0, s1 = state[r] + count * four[item], state[r + 1] + count * four[LANES + item]
+        s2, s3 = state[r + 2] + count * four[2 * LANES + item], state[r + 3] + count * four[3 * LANES + item]
+        state[r], state[r + 1], state[r + 2], state[r + 3] = s0, s1, s2, s3
+        observed += (on[r] * s0 + on[r + 1] * s1) + (on[r + 2] * s2 + on[r + 3] * s3)
+        r += 4
+    return observed
+
+
+@brief
+def product(left: Floats, right: Floats, wide: int) -> float:
+    """Compute the sum of products of numbers in fours."""
+    total, r = 0.0, 0
+    while r < wide:
+        total += (left[r] * right[r] + left[r + 1] * right[r + 1]) + (
+            left[r + 2] * right[r + 2] + left[r + 3] * right[r + 3]
+        )
+        r += 4
+    return total
+
+
+@brief
+def add_multiple(target: Floats, row: Floats, factor: float, wide: int) -> None:
+    """Add a multiple of numbers in fours."""
+    r = 0
+    while r < wide:
+        target[r] += factor * row[r]
+        target[r + 1] += factor * row[r + 1]
+        target[r + 2] += factor * row[r + 2]
+        target[r + 3] += factor * row[r + 3]
+        r += 4
+
+
 @part
 def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
     """Solve for the step that removes the residuals and meets the complementarity targets."""
@@ -217,11 +269,12 @@ def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
         step[first_multiplier + c] += w.comp_multiplier[c]
 
     # What the items alone would do, times their number.
-    rank = w.rank[0]
+    wide, sets = w.rank[1], fours(groups + 1)
     pull, seen, own = w.moments[PULL], w.moments[SEEN], w.adversary[STEP]
-    for r in range(max(rank, w.rank[1])):
-        for i in range(groups):
-            pull[r, i] = 0.0
+    for eight in range(-(-groups // LANES)):
+        for r in range(wide // 4):
+            for x in range(4 * LANES):
+                pull[eight, r, x] = 0.0
     answer_items(w, q, f, groups)
     for b in range(q):
         plain, out = 0.0, 0.0
@@ -245,35 +298,35 @@ def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
 
     # Forward: filter the chain's right-hand side.
     state = w.running[0]
-    for r in range(rank):
+    scaled, innovated = w.factor[0], w.factor[1]
+    for j in range(groups + 1, sets):
+        scaled[j] = 0.0
+    for r in range(wide):
         state[r] = 0.0
     for j in range(groups + 1):
         value = w.along[RESIDUAL_CHAIN, j] + w.along[COMP_CHAIN, j]
         if j > 0:
-            for r in range(rank):
-                state[r] += problem.items[WEIGHT, j - 1] * seen[r, j - 1]
-                value -= w.chain_on[j, r] * state[r]
-            for r in range(rank):
-                state[r] += w.kalman_gain[j, r] * value
-        w.along[STEP_CHAIN, j] = value * w.along[PRECISION, j]
-    subtract_rows(step, w.along[STEP_CHAIN], w.innovation, groups + 1, ZERO, m)
+            i = j - 1
+            value -= advance(state, seen[i // LANES], w.chain_on[j], problem.items[WEIGHT, i], i % LANES, wide)
+            add_multiple(state, w.kalman_gain[j], value, wide)
+        scaled[j] = value * w.along[PRECISION, j]
+    subtract_rows(step, scaled, w.innovation, sets, ZERO, m)
 
     ldl_solve(w.border, m, w.reciprocal, step)
 
     # Backward: the chain, and with its running sum what the items have to answer.
-    answer, innovated = w.adversary[RHS], w.factor
-    multiply_rows(innovated, w.innovation, step, groups + 1, m)
-    for r in range(rank):
+    answer = w.adversary[RHS]
+    multiply_rows(innovated, w.innovation, step, sets, m)
+    for r in range(wide):
         state[r] = 0.0
     for j in range(groups, -1, -1):
-        value = w.along[STEP_CHAIN, j] + innovated[j] * w.along[PRECISION, j]
-        for r in range(rank):
-            value -= w.kalman_gain[j, r] * state[r]
+        value = scaled[j] + innovated[j] * w.along[PRECISION, j] - product(w.kalman_gain[j], state, wide)
         w.along[STEP_CHAIN, j] = value
         if j > 0:
-            for r in range(rank):
-                state[r] += w.chain_on[j, r] * value
-                pull[r, j - 1] = -state[r]
+            add_multiple(state, w.chain_on[j], value, wide)
+            own, place = pull[(j - 1) // LANES], (j - 1) % LANES
+            for r in range(wide):
+                own[r // 4, LANES * (r % 4) + place] = -state[r]
     for b in range(q):
         price, mass = step[prices + b], step[masses + b]
         for i in range(groups):

@@ -115,7 +115,7 @@ def price_adversary(
     f = predictor.used[0]
     # The adversary may tell items apart that the predictor treats alike.
     count = whole.items[WEIGHT]
-    cost, factor, order, group = w.scratch[0], w.factor, w.order[0], w.order[1]
+    cost, factor, order, group = w.scratch[0], w.factor[0], w.order[0], w.order[1]
     apart = groups < count.shape[0]
     own, change = w.scratch[1] if apart else cost, w.scratch[2]
     for g in range(groups):
@@ -224,7 +224,7 @@ def price_predictor(
     score = chosen_score(problem, adversary)
     best = chain_value(problem, adversary, w, multiplier) - score
     bar = best
-    loss, factor, count, order = w.scratch[0], w.factor, problem.items[WEIGHT], w.order[0]
+    loss, factor, count, order = w.scratch[0], w.factor[0], problem.items[WEIGHT], w.order[0]
     for i in range(groups):
         order[i] = i
     place, before = ZERO, 0.0

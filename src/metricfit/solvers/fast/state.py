@@ -19,6 +19,7 @@ Flags = NDArray[np.bool_]
 Vector = Annotated[Floats, nb.float64[::1]]
 Matrix = Annotated[Floats, nb.float64[:, ::1]]
 Cube = Annotated[Floats, nb.float64[:, :, ::1]]
+Hypercube = Annotated[Floats, nb.float64[:, :, :, ::1]]
 Indices = Annotated[Ints, nb.int64[::1]]
 IndexRows = Annotated[Ints, nb.int64[:, ::1]]
 Marks = Annotated[Flags, nb.boolean[::1]]
@@ -29,8 +30,8 @@ HERE = Path(__file__).parent
 MAX_COLUMNS = 64
 """Largest number of set sizes each player may have in play as full columns."""
 
-TOGETHER = 8
-"""Items whose blocks are copied at once for the chain, of which it takes one at a time."""
+LANES = 8
+"""Items whose matrices are computed at once, and copied for the chain, which takes one at a time."""
 
 ZERO: int = cast(int, np.int64(0))
 """To Numba a plain 0 is a type of its own, and the function that gets it is compiled once more."""
@@ -249,25 +250,22 @@ class Workspace(NamedTuple):
     cross_t: Matrix  # (A, P) its transpose
     sums: Matrix  # (4, max(A, P)) sums over items
     rest: Vector  # (A * (G + 1 + P),) of alpha, while it is factorised
-    rank: Indices  # (2,) number of factors, and the multiple of four they are filled up to; 0 without P
+    rank: Indices  # (2,) number of factors, and the multiple of four they are filled up to
     basis: Matrix  # (A, R) alpha's factors of the adversary's columns
-    basis_t: Matrix  # (R, A)
     chain_on: Matrix  # (G + 1, R) of the chain
     cross_on: Matrix  # (P, R) and of the predictor's columns
-    cross_on_t: Matrix  # (R, P)
     blocks: Vector  # what is kept of the items' blocks, see items.Reduced
     answers: Vector
-    packed: Matrix  # (R * (R + 1) / 2, G) triangles of the items' matrices, row by row
-    products: Matrix  # (R * (R + 1) / 2, A) products of factors
-    moments: Cube  # (4, A, G) minus PULL, the chain's; minus SEEN, what it sees; MET; FREE, scratch
+    coupling: Vector  # scratch for the matrices of eight items
+    moments: Hypercube  # (4, G / 8, A / 4, 32) minus PULL, the chain's; minus SEEN, what it sees; MET; FREE, scratch
     scratch: Matrix  # (A, G)
-    factor: Vector  # (max(m, G + 1),) scratch as well
+    factor: Matrix  # (2, max(A, G + 4)) scratch as well
     order: IndexRows  # (2, G + 1) scratch as well
     running: Matrix  # (3, A + 2) sums along the chain, and what is read often on the way
     filtered: Vector  # (R * m,) mean of the chain's random walk
-    share: Vector  # (TOGETHER * R * (A + P),) what the chain sees of a few items, item by item
+    share: Vector  # (LANES * R * (A + P),) what the chain sees of a few items, item by item
     kalman_gain: Matrix  # (G + 1, R)
-    innovation: Matrix  # (G + 1, m) L^-1 F
+    innovation: Matrix  # (G + 4, m) L^-1 F, filled up with zeros to a multiple of four sets
     border: Matrix  # (m, m) upper triangle of the Schur complement, then its LDL factors
     reciprocal: Vector  # (m,) of its pivots
     step: Vector  # (m,) right-hand side, then border part of the step
