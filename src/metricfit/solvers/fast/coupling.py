@@ -95,7 +95,7 @@ def factorise_alpha(problem: Problem, it: Iterate, w: Workspace, left_aside: flo
             w.cross_on[a, rank] = value
         for b in range(q):
             value = rest[b, pivot]
-            w.basis[b, rank] = value * per_q[b]
+            w.basis[b, rank], w.basis_t[rank, b] = value * per_q[b], value * per_q[b]
             if b != column:
                 left[b] = subtract_multiple(rest[b], value * per, row)
         left[column] = 0.0
@@ -112,7 +112,7 @@ def factorise_alpha(problem: Problem, it: Iterate, w: Workspace, left_aside: flo
         for j in range(sets):
             w.chain_on[j, r] = 0.0
         for b in range(q):
-            w.basis[b, r] = 0.0
+            w.basis[b, r], w.basis_t[r, b] = 0.0, 0.0
         for a in range(f):
             w.cross_on[a, r] = 0.0
     w.rank[0], w.rank[1] = rank, wide

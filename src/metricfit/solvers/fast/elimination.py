@@ -229,20 +229,16 @@ def add_item(
     m1: Floats,
     m2: Floats,
     m3: Floats,
-    answers: Floats,
-    first: int,
+    a0: Floats,
+    a1: Floats,
+    a2: Floats,
+    a3: Floats,
     out: Floats,
     count: float,
 ) -> None:
-    """Add what an item answers to one player's prices (p) and masses (m), in four rows."""
-    a0, a1, a2, a3 = answers[0], answers[1], answers[2], answers[3]
+    """Add what an item answers (a) to one player's prices (p) and masses (m), in four rows."""
     for x in range(out.shape[0]):
-        v0, v1, v2, v3 = (
-            count * a0[first + x],
-            count * a1[first + x],
-            count * a2[first + x],
-            count * a3[first + x],
-        )
+        v0, v1, v2, v3 = count * a0[x], count * a1[x], count * a2[x], count * a3[x]
         p0[x] += v0
         p1[x] += v1
         p2[x] += v2
@@ -255,7 +251,7 @@ def add_item(
 
 @brief
 def covary(
-    target: Floats, basis: Floats, of_prices: Floats, on: Floats, factored: bool, wide: int
+    target: Floats, basis_t: Floats, of_prices: Floats, on: Floats, factored: bool, wide: int
 ) -> float:
     """Compute the walk's covariance with what a set observes, and return the variance of that.
 
@@ -270,12 +266,13 @@ def covary(
         return variance
     for r in range(0, wide, 4):
         c0, c1, c2, c3 = 0.0, 0.0, 0.0, 0.0
+        r0, r1, r2, r3 = basis_t[r], basis_t[r + 1], basis_t[r + 2], basis_t[r + 3]
         for b in range(q):
-            value, row = of_prices[b], basis[b]
-            c0 -= value * row[r]
-            c1 -= value * row[r + 1]
-            c2 -= value * row[r + 2]
-            c3 -= value * row[r + 3]
+            value = of_prices[b]
+            c0 -= value * r0[b]
+            c1 -= value * r1[b]
+            c2 -= value * r2[b]
+            c3 -= value * r3[b]
         target[r], target[r + 1], target[r + 2], target[r + 3] = c0, c1, c2, c3
         variance += (on[r] * c0 + on[r + 1] * c1) + (on[r + 2] * c2 + on[r + 3] * c3)
     return variance
@@ -321,6 +318,7 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
                 own = share[i % LANES]
                 for r in range(0, wide, 4):
                     s0, s1, s2, s3 = state[r], state[r + 1], state[r + 2], state[r + 3]
+                    a0, a1, a2, a3 = own[r], own[r + 1], own[r + 2], own[r + 3]
                     add_item(
                         s0[prices:],
                         s1[prices:],
@@ -330,8 +328,10 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
                         s1[masses:],
                         s2[masses:],
                         s3[masses:],
-                        own[r:],
-                        ZERO,
+                        a0,
+                        a1,
+                        a2,
+                        a3,
                         out,
                         -count,
                     )
@@ -344,8 +344,10 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
                         s1,
                         s2,
                         s3,
-                        own[r:],
-                        q,
+                        a0[q:],
+                        a1[q:],
+                        a2[q:],
+                        a3[q:],
                         out_p,
                         -count,
                     )
@@ -362,7 +364,7 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
         variance = 0.0
         if j > 0:
             subtract_rows(e, w.chain_on[j], state, wide, ZERO, m)
-            variance = covary(covariance, w.basis, e[prices : prices + q], w.chain_on[j], f > 0, wide)
+            variance = covary(covariance, w.basis_t, e[prices : prices + q], w.chain_on[j], f > 0, wide)
         precision = 1.0 / (max(variance, 0.0) + it.chain_slack[j] / it.chain_mass[j])
         w.along[PRECISION, j] = precision
         # A variance lost to rounding says that what this set observes was known before.

@@ -110,6 +110,7 @@ def _new_workspace(groups: int, constraints: int) -> Workspace:
         rest=_empty(columns * (groups + 1 + columns)),
         rank=np.empty(2, np.int64),
         basis=_empty(columns, rank),
+        basis_t=_empty(rank, columns),
         chain_on=_empty(groups + 1, columns),
         cross_on=_empty(columns, rank),
         blocks=_empty(4 * rank**2 * groups),

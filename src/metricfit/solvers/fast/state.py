@@ -252,6 +252,7 @@ class Workspace(NamedTuple):
     rest: Vector  # (A * (G + 1 + P),) of alpha, while it is factorised
     rank: Indices  # (2,) number of factors, and the multiple of four they are filled up to
     basis: Matrix  # (A, R) alpha's factors of the adversary's columns
+    basis_t: Matrix  # (R, A)
     chain_on: Matrix  # (G + 1, R) of the chain
     cross_on: Matrix  # (P, R) and of the predictor's columns
     blocks: Vector  # what is kept of the items' blocks, see items.Reduced
