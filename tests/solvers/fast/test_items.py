@@ -9,7 +9,18 @@ from metricfit.solvers.fast import coupling, items, memory
 from metricfit.solvers.fast.memory import memory_for
 from metricfit.solvers.fast.pinning import Held, reader
 from metricfit.solvers.fast.restriction import tables_at
-from metricfit.solvers.fast.state import ALPHA, LANES, PULL, RHS, SEEN, SOFTNESS, STEP, Iterate, Problem, Workspace
+from metricfit.solvers.fast.state import (
+    ALPHA,
+    LANES,
+    PULL,
+    RHS,
+    SEEN,
+    SOFTNESS,
+    STEP,
+    Iterate,
+    Problem,
+    Workspace,
+)
 
 N = 60
 ADVERSARY, PREDICTOR = np.array([1, 2, 5, 11, 17, 30, 41, 44, 58]), np.array([3, 4, 12, 25, 33, 59])

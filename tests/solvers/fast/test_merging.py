@@ -242,7 +242,7 @@ def groups_at_the_end(n):
 
 
 @pytest.mark.parametrize("metric", [mf.f1, mf.f2, mf.kappa])
-@pytest.mark.parametrize("seed", [0, 2, 6, 8])  # games that need more than a few sizes
+@pytest.mark.parametrize("seed", [0, 2, 4, 8])  # games that need more than a few sizes
 def test_groups_are_made_and_split_so_that_the_first_attempt_succeeds(metric, seed):
     n, tol = 80, 1e-5
     scores = 0.03 * np.random.default_rng(seed).normal(size=n) - 0.01

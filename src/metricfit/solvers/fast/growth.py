@@ -89,7 +89,7 @@ def open_column(
     """Put a column of this mass into play; returns the price at which it is centred."""
     a = columns.used[0]
     mu *= ITEM_SHARE
-    price = central_column(value, count, size, mass, mu, share, np.inf, 1e-6)
+    price = central_column(value, count, size, mass, mu, share, np.inf, 1e-3)
     for i in range(count.shape[0]):
         columns.marginal[INSIDE, a, i] = mass * share[i]
         columns.marginal[OUTSIDE, a, i] = mass * (1.0 - share[i])

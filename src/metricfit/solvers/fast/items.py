@@ -19,10 +19,14 @@ predictor and the chain see. With :math:`X = U^\top E^{-1} U` and :math:`Y = V^\
 
 where :math:`s = c + U^\top E^{-1} h`, :math:`t = V^\top D^{-1} g` and :math:`T = (I + X Y)^{-1}`. Items are
 taken eight at a time, which fill a vector register, and their matrices are cut into tiles of four rows and
-columns: entry (r, c) of item i is at ``ROW * r + LANES * c + i`` of a tile. All numbers that a loop over eight
-items reads lie at constant distances then, so that a whole tile is one loop without ends or branches, where
-loops over all items, entry by entry, were too short to be fast. The rank is filled up to a multiple of four
-by zeros.
+columns: entry (r, c) of item i is at ``ROW * r + LANES * c + i`` of a tile. All numbers that a loop over
+eight items reads lie at constant distances then, so that a whole tile is one loop without ends or branches;
+loops over all items, entry by entry, are too short to be fast. The rank is filled up to a multiple of four by
+zeros. Where there are fewer than eight items, or fewer than four columns, numbers are computed for some that
+are not there; nobody reads them.
+
+The compiler writes a loop of eight out in full if its body is small, and then not as vectors: bodies here are
+large on purpose.
 """
 
 from typing import NamedTuple
@@ -90,7 +94,8 @@ def dot(left: Floats, right: Floats, r: int, c: int, i: int) -> float:
     """Return the entry of a product of tiles, for one of its items; r and c are places."""
     value: float = left[r + i] * right[c + i] + left[r + LANES + i] * right[ROW + c + i]
     value += left[r + 2 * LANES + i] * right[2 * ROW + c + i]
-    return value + left[r + 3 * LANES + i] * right[3 * ROW + c + i]
+    value += left[r + 3 * LANES + i] * right[3 * ROW + c + i]
+    return value
 
 
 @lean
@@ -202,9 +207,7 @@ def factorise_tile(
 
 
 @lean
-def cholesky(
-    matrix: Floats, shift: float, lower: Floats, upper: Floats, per: Floats, whole: Floats
-) -> None:
+def cholesky(matrix: Floats, shift: float, lower: Floats, upper: Floats, per: Floats, whole: Floats) -> None:
     """Factorise eight items' matrices plus ``shift`` times the identity.
 
     Of the matrices the upper triangles are read, and overwritten; of the factors nothing is written beyond
@@ -289,7 +292,7 @@ class Reduced(NamedTuple):
 
 @lean
 def reduced(w: Workspace, columns: int, f: int, items: int) -> Reduced:
-    """Return where it is: densely packed, as ranks are small. Without columns of the predictor there is none."""
+    """Return where it is: densely packed, as ranks are small. Without the predictor's, none."""
     wide, eights = w.rank[1] if f > 0 else 0, -(-items // LANES)
     tiles = wide // 4
     blocks = w.blocks[: 4 * eights * tiles * tiles * TILE].reshape((4, eights, tiles, tiles, TILE))
@@ -309,9 +312,9 @@ class Pieces(NamedTuple):
 @lean
 def pieces(w: Workspace) -> Pieces:
     """Cut it."""
-    sides, columns, items = w.adversary.shape
-    factors = w.basis.shape[1]
-    in_eights, in_fours = (sides, columns, items // LANES, LANES), (columns, factors // 4, 4)
+    sides, rows, items = w.adversary.shape
+    columns, factors = w.basis.shape
+    in_eights, in_fours = (sides, rows, items // LANES, LANES), (columns, factors // 4, 4)
     return Pieces(
         w.adversary.reshape(in_eights),
         w.predictor.reshape(in_eights),
@@ -379,7 +382,12 @@ def add_answer(
 ) -> None:
     """Add what eight items answer to a column due to four of its factors, or begin with it."""
     for i in range(LANES):
-        v0, v1, v2, v3 = factors[0] * soft[i], factors[1] * soft[i], factors[2] * soft[i], factors[3] * soft[i]
+        v0, v1, v2, v3 = (
+            factors[0] * soft[i],
+            factors[1] * soft[i],
+            factors[2] * soft[i],
+            factors[3] * soft[i],
+        )
         i1, i2, i3 = LANES + i, 2 * LANES + i, 3 * LANES + i
         t0[i] = (t0[i] if more else 0.0) + (
             v0 * tile[i] + v1 * tile[ROW + i] + v2 * tile[2 * ROW + i] + v3 * tile[3 * ROW + i]
@@ -553,10 +561,18 @@ def step_columns(
     """Compute numbers (g) minus factors (f) times a row, times softness (s), for four columns."""
     for i in range(LANES):
         v0, v1, v2, v3 = row[i], row[LANES + i], row[2 * LANES + i], row[3 * LANES + i]
-        t0[i] = (t0[i] if more else g0[i] * s0[i]) - s0[i] * (f0[0] * v0 + f0[1] * v1 + f0[2] * v2 + f0[3] * v3)
-        t1[i] = (t1[i] if more else g1[i] * s1[i]) - s1[i] * (f1[0] * v0 + f1[1] * v1 + f1[2] * v2 + f1[3] * v3)
-        t2[i] = (t2[i] if more else g2[i] * s2[i]) - s2[i] * (f2[0] * v0 + f2[1] * v1 + f2[2] * v2 + f2[3] * v3)
-        t3[i] = (t3[i] if more else g3[i] * s3[i]) - s3[i] * (f3[0] * v0 + f3[1] * v1 + f3[2] * v2 + f3[3] * v3)
+        t0[i] = (t0[i] if more else g0[i] * s0[i]) - s0[i] * (
+            f0[0] * v0 + f0[1] * v1 + f0[2] * v2 + f0[3] * v3
+        )
+        t1[i] = (t1[i] if more else g1[i] * s1[i]) - s1[i] * (
+            f1[0] * v0 + f1[1] * v1 + f1[2] * v2 + f1[3] * v3
+        )
+        t2[i] = (t2[i] if more else g2[i] * s2[i]) - s2[i] * (
+            f2[0] * v0 + f2[1] * v1 + f2[2] * v2 + f2[3] * v3
+        )
+        t3[i] = (t3[i] if more else g3[i] * s3[i]) - s3[i] * (
+            f3[0] * v0 + f3[1] * v1 + f3[2] * v2 + f3[3] * v3
+        )
 
 
 @brief

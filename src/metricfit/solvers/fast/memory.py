@@ -96,11 +96,12 @@ def _new_columns(groups: int, sizes: int) -> Columns:
 def _new_workspace(groups: int, constraints: int) -> Workspace:
     groups = -(-groups // LANES) * LANES  # there is room for whole vectors
     columns = MAX_COLUMNS
+    apart = columns + 1  # with 64, all that belongs to an item would be at the same place of a memory page
     rank = max(4, min(columns, math.isqrt(MOST_FACTORS // (20 * groups))) // 4 * 4)
     border = 4 * columns + 4 + constraints
     return Workspace(
-        adversary=_empty(11, columns, groups),
-        predictor=_empty(11, columns, groups),
+        adversary=_empty(11, apart, groups),
+        predictor=_empty(11, apart, groups),
         along=_empty(4, groups + 1),
         chain_alpha=_empty(groups + 1, columns),
         chain_beta=_empty(groups + 1, columns + 2),

@@ -70,6 +70,21 @@ def gather_tables(problem: Problem, it: Iterate, w: Workspace, left_aside: float
     factorise_alpha(problem, it, w, left_aside)
 
 
+@brief
+def pull_columns(
+    t0: Floats, t1: Floats, t2: Floats, t3: Floats, mass: Floats, alpha: Floats, first: int, groups: int
+) -> None:
+    """Compute minus what the chain takes from every item in four columns, from the first on."""
+    r0, r1, r2, r3 = 0.0, 0.0, 0.0, 0.0
+    for j in range(groups, 0, -1):
+        row = alpha[j]
+        r0 -= mass[j] * row[first]
+        r1 -= mass[j] * row[first + 1]
+        r2 -= mass[j] * row[first + 2]
+        r3 -= mass[j] * row[first + 3]
+        t0[j - 1], t1[j - 1], t2[j - 1], t3[j - 1] = r0, r1, r2, r3
+
+
 @part
 def evaluate(problem: Problem, it: Iterate, w: Workspace, changed: bool, left_aside: float) -> None:
     """Residuals of every linear equation; of the items' equations MISSING, which is minus the residual.
@@ -99,24 +114,26 @@ def evaluate(problem: Problem, it: Iterate, w: Workspace, changed: bool, left_as
             )
     combine(w.predictor[MISSING], adversary.marginal[INSIDE], w.cross, f, q, groups)
     running, total_beta = w.running[0], w.running[1]
-    for b in range(q):
-        running[b] = 0.0
+    for b in range(0, q, 4):  # up to three columns that are not there as well
+        pull_columns(
+            w.adversary[MISSING, b],
+            w.adversary[MISSING, b + 1],
+            w.adversary[MISSING, b + 2],
+            w.adversary[MISSING, b + 3],
+            it.chain_mass,
+            w.chain_alpha,
+            b,
+            groups,
+        )
     for b in range(q + 2):
-        total_beta[b] = it.chain_mass[0] * w.chain_beta[0, b]
-    for j in range(groups, 0, -1):
-        mass = it.chain_mass[j]
-        for b in range(q):
-            running[b] += mass * w.chain_alpha[j, b]
-        for b in range(q):
-            w.adversary[MISSING, b, j - 1] = -running[b]
-        for b in range(q + 2):
-            total_beta[b] += mass * w.chain_beta[j, b]
+        total_beta[b] = 0.0
+    subtract_rows(total_beta, it.chain_mass, w.chain_beta, groups + 1, ZERO, q + 2)
     combine(w.adversary[MISSING], predictor.marginal[INSIDE], w.cross_t, q, f, groups)
 
     prices, masses, prices_p, levels = f, f + q, f + 2 * q + 2, 2 * f + 2 * q + 2
     total = -1.0
     for b in range(q + 2):
-        base = eta - adversary.dual_mass[b if b < q else MAX_COLUMNS + b - q] + total_beta[b]
+        base = eta - adversary.dual_mass[b if b < q else MAX_COLUMNS + b - q] - total_beta[b]
         if b < q:
             column = adversary.size_index[b]
             size = problem.adversary_sizes[column]
@@ -307,7 +324,9 @@ def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
         value = w.along[RESIDUAL_CHAIN, j] + w.along[COMP_CHAIN, j]
         if j > 0:
             i = j - 1
-            value -= advance(state, seen[i // LANES], w.chain_on[j], problem.items[WEIGHT, i], i % LANES, wide)
+            value -= advance(
+                state, seen[i // LANES], w.chain_on[j], problem.items[WEIGHT, i], i % LANES, wide
+            )
             add_multiple(state, w.kalman_gain[j], value, wide)
         scaled[j] = value * w.along[PRECISION, j]
     subtract_rows(step, scaled, w.innovation, sets, ZERO, m)

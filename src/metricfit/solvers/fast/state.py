@@ -241,8 +241,8 @@ class Workspace(NamedTuple):
     the right-hand sides of the complementarity rows divided by the variable.
     """
 
-    adversary: Cube  # (11, A, G)
-    predictor: Cube  # (11, P, G)
+    adversary: Cube  # (11, A + 1, G), where one column is room between arrays only
+    predictor: Cube  # (11, P + 1, G)
     along: Matrix  # (4, G + 1) PRECISION, reciprocals of D; STEP_CHAIN; RESIDUAL_CHAIN; COMP_CHAIN
     chain_alpha: Matrix  # (G + 1, A) alpha of each set of the chain against each column
     chain_beta: Matrix  # (G + 1, A + 2) beta likewise, then against the empty and the full set
@@ -257,8 +257,8 @@ class Workspace(NamedTuple):
     cross_on: Matrix  # (P, R) and of the predictor's columns
     blocks: Vector  # what is kept of the items' blocks, see items.Reduced
     answers: Vector
-    coupling: Vector  # scratch for the matrices of eight items
-    moments: Hypercube  # (4, G / 8, A / 4, 32) minus PULL, the chain's; minus SEEN, what it sees; MET; FREE, scratch
+    coupling: Vector  # the matrices of eight items, while they are factorised
+    moments: Hypercube  # (4, G / 8, A / 4, 32) minus PULL, the chain's; minus SEEN, what it sees; MET; FREE
     scratch: Matrix  # (A, G)
     factor: Matrix  # (2, max(A, G + 4)) scratch as well
     order: IndexRows  # (2, G + 1) scratch as well
