@@ -311,7 +311,8 @@ def follow_path(
             dropped = drop_columns(adversary, value_l, -inner_l, gap, groups)
             dropped |= drop_columns(predictor, value_k, inner_k, gap, groups)
             late = gap < LATE * tolerance
-            radius = max(1, columns // 29) if late else max(1, columns // 20)
+            radius = max(1, columns // (29 if late else 11))
+            radius_p = max(1, columns // (29 if late else 20))
             for _ in range(10 if late else 2):
                 l = most_promising(value_l, adversary.member, needed_l, radius)
                 if l < 0 or adversary.used[0] == MAX_COLUMNS:
@@ -320,7 +321,7 @@ def follow_path(
                     add_adversary(problem, it, w, l, mass, mu)
                 added += 1
             for _ in range(6 if late else 4):
-                k = most_promising(value_k, predictor.member, needed_k, radius)
+                k = most_promising(value_k, predictor.member, needed_k, radius_p)
                 if k < 0 or predictor.used[0] == MAX_COLUMNS:
                     break
                 if not split_column(problem, it, w, k, mu, 0.2 * mass, False):
