@@ -127,13 +127,15 @@ def evaluate(problem: Problem, it: Iterate, w: Workspace, changed: bool, left_as
         )
     for b in range(q + 2):
         total_beta[b] = 0.0
-    subtract_rows(total_beta, it.chain_mass, w.chain_beta, groups + 1, ZERO, q + 2)
+    for j in range(groups + 1):
+        for b in range(q + 2):
+            total_beta[b] += it.chain_mass[j] * w.chain_beta[j, b]
     combine(w.adversary[MISSING], predictor.marginal[INSIDE], w.cross_t, q, f, groups)
 
     prices, masses, prices_p, levels = f, f + q, f + 2 * q + 2, 2 * f + 2 * q + 2
     total = -1.0
     for b in range(q + 2):
-        base = eta - adversary.dual_mass[b if b < q else MAX_COLUMNS + b - q] - total_beta[b]
+        base = eta - adversary.dual_mass[b if b < q else MAX_COLUMNS + b - q] + total_beta[b]
         if b < q:
             column = adversary.size_index[b]
             size = problem.adversary_sizes[column]

@@ -210,23 +210,23 @@ class Parts(NamedTuple):
     """
 
     approach: int
-    add_adversary: int
     start: int
     pool: int
-    blend: int
-    price_predictor: int
+    add_adversary: int
     split_column: int
-    answer_items: int
+    blend: int
     factorise: int
-    price_adversary: int
-    eliminate_items: int
     add_predictor: int
+    price_adversary: int
     restore: int
-    direction: int
+    price_predictor: int
     regroup: int
-    evaluate: int
+    eliminate_items: int
+    answer_items: int
     filter_chain: int
+    direction: int
     newton_step: int
+    evaluate: int
     reduce_items: int
     follow_path: int
 
