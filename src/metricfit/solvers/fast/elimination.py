@@ -381,9 +381,7 @@ def filter_chain(problem: Problem, it: Iterate, w: Workspace) -> None:
     for j in range(groups + 1, sets):
         factor[j] = 0.0
         factor_2[j] = 0.0
-    for x in range(
-        0, m, 2
-    ):  # with an even number of rows; what the second has below the diagonal is not read
+    for x in range(0, m, 2):  # two rows at once; what the second gets below the diagonal nobody reads
         x2 = min(x + 1, m - 1)
         for j in range(groups + 1):
             factor[j] = -w.innovation[j, x] * w.along[PRECISION, j]
