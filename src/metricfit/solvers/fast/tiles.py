@@ -1,7 +1,7 @@
 """Small matrices of eight items at a time, in tiles of four rows and columns.
 
 Eight numbers fill a vector register. Entry (r, c) of item i is at ``ROW * r + LANES * c + i`` of a tile,
-and a matrix is an array of tiles; the rank of alpha is filled up to a multiple of four by zeros. All numbers a
+and a matrix is an array of tiles; the rank of alpha is filled up to a multiple of four by zeros. All that a
 loop over eight items reads lie at constant distances then, so that a whole tile is one loop without ends or
 branches, where loops over all items, entry by entry, are too short to be fast.
 
