@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numba.core.compiler import Flags
 
-from metricfit.game.pipeline import Apart, Frugal, OwnFlags, Within, Written
+from metricfit.game.pipeline import Apart, Forward, Frugal, OwnFlags, Within, Written
 
 
 def scaled_sum(values: Any, factor: float) -> float:
@@ -38,6 +38,18 @@ def test_a_function_within_another_returns_what_it_does_on_its_own(pipeline: Any
     (made,) = within.overloads.values()
     assert isinstance(made.library, Written)
     assert made.library.get_pointer_to_function(made.fndesc.llvm_func_name) == 0
+
+
+def test_no_index_is_looked_at_where_none_is_negative() -> None:
+    def middle(values: Any, first: int) -> float:
+        part = values[first : first + 5]
+        return float(values[first + 2] + part[first])
+
+    usual, ahead = (numba.njit(pipeline_class=pipeline)(middle) for pipeline in (Frugal, Forward))
+    values = np.arange(9.0)
+    assert usual(values, 2) == ahead(values, 2) == middle(values, 2)
+    (made_usually,), (made_ahead,) = usual.inspect_llvm().values(), ahead.inspect_llvm().values()
+    assert made_ahead.count("select") < made_usually.count("select")
 
 
 def test_a_mistake_within_a_function_is_reported_as_ever() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import logging
 import os
 import subprocess
@@ -57,6 +58,26 @@ def test_every_problem_has_the_types_that_the_solver_is_compiled_for(metric: mf.
 
 def test_every_part_has_an_address() -> None:
     assert set(REGISTERED) == set(Parts._fields)
+
+
+COMPILED = {"kernel", "inner", "lean", "brief", "part"}
+FILES = sorted(Path(compiling.__file__).parent.glob("*.py"))
+
+
+def names(function: ast.FunctionDef) -> set[str]:
+    """What a function is decorated with."""
+    return {node.id for node in function.decorator_list if isinstance(node, ast.Name)}
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_compiled_functions_do_not_count_from_the_end(file: Path) -> None:
+    for function in ast.walk(ast.parse(file.read_text())):
+        if isinstance(function, ast.FunctionDef) and names(function) & COMPILED:
+            for node in ast.walk(function):
+                if isinstance(node, ast.Subscript):
+                    bounds = {node.slice} | set(getattr(node.slice, "elts", []))
+                    bounds |= {getattr(bound, end, None) for bound in bounds for end in ("lower", "upper")}
+                    assert not any(isinstance(bound, ast.UnaryOp) for bound in bounds), ast.unparse(node)
 
 
 @pytest.mark.parametrize("executable", ["", "/usr/sbin/uwsgi", "/no/such/folder/python"])

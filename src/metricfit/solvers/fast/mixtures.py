@@ -48,7 +48,7 @@ def adversary_mixture(columns: Columns, order: Ints, sizes: Ints) -> Mixture:
         weights[x + 1] = columns.mass[a]
         for i in range(groups):
             marginals[x + 1, order[i]] = columns.marginal[INSIDE, a, i]
-    taken[used + 1], weights[used + 1] = sizes[-1], columns.mass[MAX_COLUMNS + 1]
+    taken[used + 1], weights[used + 1] = sizes[sizes.shape[0] - 1], columns.mass[MAX_COLUMNS + 1]
     return Mixture(taken, weights, marginals)
 
 

@@ -19,7 +19,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from metricfit.game.compiled import remember
-from metricfit.game.pipeline import Frugal
+from metricfit.game.pipeline import Forward
 
 from .pinning import kind, kinds_of
 from .state import HERE, LEAN, Parts
@@ -40,7 +40,7 @@ class Part:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self.compiled = remember(nb.njit(pipeline_class=Frugal, **LEAN)(function), HERE)
+        self.compiled = remember(nb.njit(pipeline_class=Forward, **LEAN)(function), HERE)
 
     @property
     def signature(self) -> Any:

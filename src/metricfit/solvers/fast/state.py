@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricfit.game.compiled import remember
-from metricfit.game.pipeline import Apart, Frugal, Within
+from metricfit.game.pipeline import Apart, Forward, Within
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -59,7 +59,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def kernel(function: Function) -> Function:
     """Compile a function that Python calls; it is cached on disk with all that it calls."""
-    return cast(Function, remember(nb.njit(pipeline_class=Frugal, **KERNEL)(function), HERE))
+    return cast(Function, remember(nb.njit(pipeline_class=Forward, **KERNEL)(function), HERE))
 
 
 def inner(function: Function) -> Function:
