@@ -14,14 +14,23 @@ import numpy as np
 
 from .state import LANES, PRECISION, SEEN, STEP_CHAIN, Floats, Iterate, Problem, Workspace, brief, lean
 
-COARSE = 5e-3
+COARSE = 1e-2
 """Share of alpha, as a norm, that Newton steps leave aside at first."""
+
+NOTHING = 1e-14
+"""What is left of alpha by rounding is less than this share."""
 
 
 @brief
 def fours(count: int) -> int:
     """Return the next multiple of four."""
     return -(-count // 4) * 4
+
+
+@brief
+def whole_eights(count: int) -> int:
+    """Return the next multiple of eight."""
+    return -(-count // LANES) * LANES
 
 
 @brief
@@ -63,7 +72,7 @@ def factorise_alpha(problem: Problem, it: Iterate, w: Workspace, left_aside: flo
         per_root[j] = 1.0 / root[j] if j > 0 else 0.0
     for a in range(f):
         per_f[a] = 1.0 / np.sqrt(problem.predictor_sizes[predictor.size_index[a]])
-    enough = 0.0
+    whole = 0.0
     for b in range(q):
         row = rest[b]
         scale = np.sqrt(problem.adversary_sizes[adversary.size_index[b]])
@@ -73,7 +82,7 @@ def factorise_alpha(problem: Problem, it: Iterate, w: Workspace, left_aside: flo
         for a in range(f):
             row[sets + a] = w.cross[a, b] * scale / per_f[a]
         left[b] = subtract_multiple(row, 0.0, row)
-        enough += left_aside * left_aside * left[b]
+        whole += left[b]
     rank = 0
     while rank < min(q, w.basis.shape[1]):
         total, column = 0.0, 0
@@ -81,7 +90,9 @@ def factorise_alpha(problem: Problem, it: Iterate, w: Workspace, left_aside: flo
             total += left[b]
             if left[b] > left[column]:
                 column = b
-        if total <= enough:
+        # Factors come in fours: what there is room for costs nothing.
+        limit = left_aside if rank % 4 == 0 else min(left_aside, NOTHING)
+        if total <= limit * limit * whole:
             break
         row, pivot = rest[column], 0
         for x in range(sets + f):
@@ -105,7 +116,7 @@ def factorise_alpha(problem: Problem, it: Iterate, w: Workspace, left_aside: flo
     wide = fours(max(rank, 1))
     for r in range(wide):
         for b in range(q, fours(q)):
-            w.basis[b, r] = 0.0
+            w.basis[b, r], w.basis_t[r, b] = 0.0, 0.0
         for a in range(f, fours(f)):
             w.cross_on[a, r] = 0.0
     for r in range(rank, wide):

@@ -24,6 +24,7 @@ items, or fewer than four columns, numbers are computed for some that are not th
 
 from typing import NamedTuple
 
+from .coupling import whole_eights
 from .parts import part
 from .state import (
     DUAL_INSIDE,
@@ -72,17 +73,32 @@ def weigh(columns: Columns, side: Floats, weight: Floats, groups: int, regularis
     """Compute the diagonal of one player's marginals, and what it is made of."""
     for a in range(columns.used[0]):
         for i in range(groups):
-            per_inside = 1.0 / columns.marginal[INSIDE, a, i]
-            per_outside = 1.0 / columns.marginal[OUTSIDE, a, i]
-            out = columns.marginal[DUAL_OUTSIDE, a, i] * per_outside
-            softness = 1.0 / (columns.marginal[DUAL_INSIDE, a, i] * per_inside + out + regularisation)
+            inside, outside = columns.marginal[INSIDE, a, i], columns.marginal[OUTSIDE, a, i]
+            dual, dual_out = columns.marginal[DUAL_INSIDE, a, i], columns.marginal[DUAL_OUTSIDE, a, i]
+            # One division for three: it takes as long as ten products.
+            both = inside * outside
+            diagonal = dual * outside + dual_out * inside + regularisation * both
+            per = 1.0 / (both * diagonal)
+            per_both, softness = per * diagonal, per * both * both
+            out = dual_out * inside * per_both
             weighed = weight[i] * softness
-            side[PER_INSIDE, a, i] = per_inside
-            side[PER_OUTSIDE, a, i] = per_outside
+            side[PER_INSIDE, a, i] = outside * per_both
+            side[PER_OUTSIDE, a, i] = inside * per_both
             side[OUT, a, i] = out
             side[SOFTNESS, a, i] = softness
             side[WEIGHED, a, i] = weighed
             side[WEIGHED_OUT, a, i] = weighed * out
+
+
+@lean
+def fill_up(columns: Columns, side: Floats, groups: int) -> None:
+    """Have items that weigh nothing complete the last vector."""
+    for a in range(columns.used[0]):
+        for i in range(groups, whole_eights(groups)):
+            side[SOFTNESS, a, i] = 1.0
+            side[OUT, a, i] = 0.0
+            side[WEIGHED, a, i] = 0.0
+            side[WEIGHED_OUT, a, i] = 0.0
 
 
 class Reduced(NamedTuple):
@@ -257,8 +273,8 @@ def reduce_items(problem: Problem, it: Iterate, w: Workspace, items: int) -> Non
             for a in range(f):
                 gain = problem.limits[GAIN, c, it.predictor.size_index[a]]
                 for i in range(items):
-                    own_met[r, i] += gain * problem.items[POSITIVE, i] * n.met[q + a, r, i]
-                    own_seen[r, i] += gain * problem.items[POSITIVE, i] * n.seen[q + a, r, i]
+                    own_met[r, i] -= gain * problem.items[POSITIVE, i] * n.met[q + a, r, i]
+                    own_seen[r, i] -= gain * problem.items[POSITIVE, i] * n.seen[q + a, r, i]
 
 
 @brief

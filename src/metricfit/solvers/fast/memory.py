@@ -94,17 +94,20 @@ def _new_columns(groups: int, sizes: int) -> Columns:
 
 
 def _new_workspace(groups: int, constraints: int) -> Workspace:
-    groups = -(-groups // LANES) * LANES  # there is room for whole vectors
+    groups = _whole(groups)
     columns = MAX_COLUMNS
     apart = columns + 1  # with 64, all that belongs to an item would be at the same place of a memory page
     rank = max(4, min(columns, math.isqrt(MOST_FACTORS // (20 * groups))) // 4 * 4)
-    border = 4 * columns + 4 + constraints
+    width, border = _whole(2 * columns + constraints), _whole(4 * columns + 4 + constraints)
+    sides = _empty(2, 11, apart, groups)
     return Workspace(
-        adversary=_empty(11, apart, groups),
-        predictor=_empty(11, apart, groups),
+        sides=sides,
+        adversary=sides[0],
+        predictor=sides[1],
         along=_empty(4, groups + 1),
         chain_alpha=_empty(groups + 1, columns),
         chain_beta=_empty(groups + 1, columns + 2),
+        chain_row=_empty(groups + 1, 2 * width + LANES),
         cross=_empty(columns, columns),
         cross_t=_empty(columns, columns),
         sums=_empty(4, columns),
@@ -122,8 +125,9 @@ def _new_workspace(groups: int, constraints: int) -> Workspace:
         factor=_empty(2, max(columns, groups + 4)),
         order=np.empty((2, groups + 1), np.int64),
         running=_empty(3, columns + 2),
-        filtered=_empty(columns * border),
-        share=_empty(LANES * rank * (2 * columns + constraints)),
+        filtered=_empty(columns * (2 * width + LANES)),
+        share=_empty(LANES * (rank + 1) * width),
+        observed=_empty(2 * width + LANES),
         kalman_gain=_empty(groups + 1, columns),
         innovation=_empty(groups + 4, border),
         border=_empty(border, border),
@@ -136,6 +140,11 @@ def _new_workspace(groups: int, constraints: int) -> Workspace:
         parts=addresses(),
         here=0,
     )
+
+
+def _whole(count: int) -> int:
+    """Return for how many there is room in whole vectors."""
+    return -(-count // LANES) * LANES
 
 
 def _empty(*shape: int) -> Floats:

@@ -2,7 +2,8 @@
 
 from .border import ldl_solve, multiply_rows, subtract_rows, subtract_rows_twice
 from .coupling import factorise_alpha, fours
-from .items import answer_items
+from .filtering import lay_out_chain
+from .items import answer_items, fill_up
 from .parts import part
 from .state import (
     ALPHA,
@@ -67,6 +68,9 @@ def gather_tables(problem: Problem, it: Iterate, w: Workspace, left_aside: float
         for b in range(q):
             alpha = problem.tables[ALPHA, predictor.size_index[a], adversary.size_index[b]]
             w.cross[a, b], w.cross_t[b, a] = alpha, alpha
+    fill_up(adversary, w.adversary, problem.items.shape[1])
+    fill_up(predictor, w.predictor, problem.items.shape[1])
+    lay_out_chain(problem, it, w)
     factorise_alpha(problem, it, w, left_aside)
 
 

@@ -241,11 +241,13 @@ class Workspace(NamedTuple):
     the right-hand sides of the complementarity rows divided by the variable.
     """
 
-    adversary: Cube  # (11, A + 1, G), where one column is room between arrays only
-    predictor: Cube  # (11, P + 1, G)
+    sides: Hypercube  # (2, 11, max(A, P) + 1, G) both players', where one column is room between arrays only
+    adversary: Cube  # its halves
+    predictor: Cube
     along: Matrix  # (4, G + 1) PRECISION, reciprocals of D; STEP_CHAIN; RESIDUAL_CHAIN; COMP_CHAIN
     chain_alpha: Matrix  # (G + 1, A) alpha of each set of the chain against each column
     chain_beta: Matrix  # (G + 1, A + 2) beta likewise, then against the empty and the full set
+    chain_row: Matrix  # (G + 1, 2 * (A + P + C) + 4) the chain's rows of the border, see filtering.Order
     cross: Matrix  # (P, A) alpha between the columns of both players
     cross_t: Matrix  # (A, P) its transpose
     sums: Matrix  # (4, max(A, P)) sums over items
@@ -264,7 +266,8 @@ class Workspace(NamedTuple):
     order: IndexRows  # (2, G + 1) scratch as well
     running: Matrix  # (3, A + 2) sums along the chain, and what is read often on the way
     filtered: Vector  # (R * m,) mean of the chain's random walk
-    share: Vector  # (LANES * R * (A + P),) what the chain sees of a few items, item by item
+    share: Vector  # (LANES * (R + 1) * (A + P + C),) what the chain sees of a few items, item by item
+    observed: Vector  # (2 * (A + P + C) + 4,) and what a set observes
     kalman_gain: Matrix  # (G + 1, R)
     innovation: Matrix  # (G + 4, m) L^-1 F, filled up with zeros to a multiple of four sets
     border: Matrix  # (m, m) upper triangle of the Schur complement, then its LDL factors
