@@ -5,15 +5,24 @@ import numpy as np
 import pytest
 
 from metricfit.solvers.fast.border import ldl_factorise, ldl_solve
+from metricfit.solvers.fast.state import LANES
 
 
 @nb.njit
-def solved(matrix, side):
-    m = side.shape[0]
-    reciprocal = np.empty(m)
-    ldl_factorise(matrix, m, reciprocal)
+def solved_whole(matrix, m, side):
+    reciprocal, multiples = np.empty(m), np.empty((4, m))
+    ldl_factorise(matrix, m, reciprocal, multiples)
     ldl_solve(matrix, m, reciprocal, side)
     return side
+
+
+def solved(matrix, side):
+    """Fill up with unknowns that are 0."""
+    m = len(side)
+    room = -(-m // LANES) * LANES
+    whole, whole_side = np.eye(room), np.zeros(room)
+    whole[:m, :m], whole_side[:m] = matrix, side
+    return solved_whole(whole, -(-m // 4) * 4, whole_side)[:m]
 
 
 def quasi_definite(random, positive, negative, spread):

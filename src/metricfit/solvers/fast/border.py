@@ -1,6 +1,7 @@
 """The small dense system that is left when items and chain are eliminated."""
 
-from .state import Floats, brief, lean
+from .coupling import whole_eights
+from .state import LANES, ZERO, Floats, brief, lean
 
 
 @brief
@@ -80,36 +81,99 @@ def multiply_rows(target: Floats, rows: Floats, vector: Floats, count: int, m: i
         j += 1
 
 
+@brief
+def reciprocal_of(pivot: float) -> float:
+    """Return its reciprocal; that of nothing is large."""
+    return 1.0 / (pivot if pivot != 0.0 else 1e-30)
+
+
+@brief
+def eliminate_four(
+    r0: Floats,
+    r1: Floats,
+    r2: Floats,
+    r3: Floats,
+    l1: float,
+    l2: float,
+    l3: float,
+    m2: float,
+    m3: float,
+    n3: float,
+    first: int,
+    until: int,
+) -> None:
+    """Subtract multiples of each of four rows from those below, between two places."""
+    t0, t1, t2, t3 = r0[first:until], r1[first:until], r2[first:until], r3[first:until]
+    for x in range(t0.shape[0]):
+        v0 = t0[x]
+        v1 = t1[x] - l1 * v0
+        v2 = t2[x] - l2 * v0 - m2 * v1
+        t1[x] = v1
+        t2[x] = v2
+        t3[x] = t3[x] - l3 * v0 - m3 * v1 - n3 * v2
+
+
 @lean
-def ldl_factorise(matrix: Floats, m: int, reciprocal: Floats) -> None:
+def ldl_factorise(matrix: Floats, m: int, reciprocal: Floats, factors: Floats) -> None:
     """Factorise a symmetric matrix, of which the upper triangle is read: as ``D L'``, and L below.
 
-    The border is nearly quasi-definite, so that no pivot has to be looked for. Nor need rows be scaled: the
-    numbers would be the same, but for their scale.
+    It has a multiple of four rows, and beyond them zeros up to whole vectors. The border is nearly
+    quasi-definite, so that no pivot has to be looked for. Nor need rows be scaled: the numbers would be the
+    same, but for their scale. Four rows are taken at a time, first by all rows above, then among themselves.
     """
-    for x in range(m):
-        row = matrix[x]
+    until = whole_eights(m)
+    f0, f1, f2, f3 = factors[0], factors[1], factors[2], factors[3]
+    for x in range(0, m, 4):
+        r0, r1, r2, r3 = matrix[x], matrix[x + 1], matrix[x + 2], matrix[x + 3]
         for k in range(x):
-            row[k] = matrix[k, x] * reciprocal[k]
-        subtract_rows(row, row, matrix, x, x, m)  # reads the rows above, writes this one from x on
-        if row[x] == 0.0:
-            row[x] = 1e-30
-        reciprocal[x] = 1.0 / row[x]
+            row, per = matrix[k], reciprocal[k]
+            f0[k] = row[x] * per
+            f1[k] = row[x + 1] * per
+            f2[k] = row[x + 2] * per
+            f3[k] = row[x + 3] * per
+        first = x // LANES * LANES
+        subtract_rows_twice(r0, r1, f0, f1, matrix, x, first, until)
+        subtract_rows_twice(r2, r3, f2, f3, matrix, x, first, until)
+        p0 = reciprocal_of(r0[x])
+        l1, l2, l3 = r0[x + 1] * p0, r0[x + 2] * p0, r0[x + 3] * p0
+        p1 = reciprocal_of(r1[x + 1] - l1 * r0[x + 1])
+        row_2, row_3 = r1[x + 2] - l1 * r0[x + 2], r1[x + 3] - l1 * r0[x + 3]
+        m2, m3 = row_2 * p1, row_3 * p1
+        p2 = reciprocal_of(r2[x + 2] - l2 * r0[x + 2] - m2 * row_2)
+        n3 = (r2[x + 3] - l2 * r0[x + 3] - m2 * row_3) * p2
+        eliminate_four(r0, r1, r2, r3, l1, l2, l3, m2, m3, n3, first, until)
+        reciprocal[x], reciprocal[x + 1], reciprocal[x + 2] = p0, p1, p2
+        reciprocal[x + 3] = reciprocal_of(r3[x + 3])
+        f1[x], f2[x], f2[x + 1], f3[x], f3[x + 1], f3[x + 2] = l1, l2, m2, l3, m3, n3
+        for k in range(x):
+            r0[k] = f0[k]
+        for k in range(x + 1):
+            r1[k] = f1[k]
+        for k in range(x + 2):
+            r2[k] = f2[k]
+        for k in range(x + 3):
+            r3[k] = f3[k]
 
 
 @lean
 def ldl_solve(matrix: Floats, m: int, reciprocal: Floats, x: Floats) -> None:
     """Solve in place with the factors of :func:`ldl_factorise`, by rows of ``L'`` and then of L.
 
-    Each row is subtracted from what is left; a sum along it would keep the next one waiting.
+    Four rows at a time are subtracted from what is left; a sum along them would keep the next ones waiting.
     """
-    for k in range(m):
-        row, rest = matrix[k, k + 1 : m], x[k + 1 : m]
-        value = x[k] * reciprocal[k]
-        x[k] = value
-        for y in range(row.shape[0]):
-            rest[y] -= value * row[y]
-    for k in range(m - 1, 0, -1):
-        row, value = matrix[k], x[k]
-        for y in range(k):
-            x[y] -= value * row[y]
+    until = whole_eights(m)
+    for k in range(0, m, 4):
+        r0, r1, r2, per = matrix[k], matrix[k + 1], matrix[k + 2], reciprocal[k:]
+        x0 = x[k] * per[0]
+        x1 = (x[k + 1] - x0 * r0[k + 1]) * per[1]
+        x2 = (x[k + 2] - x0 * r0[k + 2] - x1 * r1[k + 2]) * per[2]
+        x3 = (x[k + 3] - x0 * r0[k + 3] - x1 * r1[k + 3] - x2 * r2[k + 3]) * per[3]
+        x[k], x[k + 1], x[k + 2], x[k + 3] = x0, x1, x2, x3
+        subtract_rows(x, x[k:], matrix[k:], 4, k + 4, until)
+    for k in range(m - 4, -1, -4):
+        r1, r2, r3 = matrix[k + 1], matrix[k + 2], matrix[k + 3]
+        x3 = x[k + 3]
+        x2 = x[k + 2] - x3 * r3[k + 2]
+        x1 = x[k + 1] - x3 * r3[k + 1] - x2 * r2[k + 1]
+        x[k], x[k + 1], x[k + 2] = x[k] - x3 * r3[k] - x2 * r2[k] - x1 * r1[k], x1, x2
+        subtract_rows(x, x[k:], matrix[k:], 4, ZERO, k)

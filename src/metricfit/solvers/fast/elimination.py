@@ -106,10 +106,12 @@ def eliminate_items(problem: Problem, it: Iterate, w: Workspace) -> None:
     m = first_multiplier + constraints
     border, sums, wide = w.border, w.sums, w.rank[1]
     n = reduced(w, q + f + constraints, f, groups)
-    for x in range(m):
+    for x in range(fours(m)):
         row = border[x, x : whole_eights(m)]
         for y in range(row.shape[0]):
             row[y] = 0.0
+    for x in range(m, fours(m)):  # unknowns that are not there
+        border[x, x] = 1.0
     for b in range(q):
         if f > 0:
             out = w.adversary[OUT, b]
@@ -197,4 +199,4 @@ def factorise(problem: Problem, it: Iterate, w: Workspace, regularisation: float
     eliminate_items(problem, it, w)
     filter_chain(problem, it, w)
     m = 2 * f + 2 * q + 4 + it.multiplier.shape[0]
-    ldl_factorise(w.border, m, w.reciprocal)
+    ldl_factorise(w.border, fours(m), w.reciprocal, w.multiples)

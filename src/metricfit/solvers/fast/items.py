@@ -336,27 +336,27 @@ def subtract_sum(
 
 
 @brief
-def subtract_answer(target: Floats, row: Floats, tile: Floats, more: bool) -> None:
-    """Subtract four numbers times a tile, for each of eight items."""
+def subtract_answers(
+    target: Floats, row: Floats, tile: Floats, row_2: Floats, tile_2: Floats, more: bool
+) -> None:
+    """Subtract four numbers times a tile and another four times another, for each of eight items."""
     for i in range(LANES):
         i1, i2, i3 = LANES + i, 2 * LANES + i, 3 * LANES + i
         v0, v1, v2, v3 = row[i], row[i1], row[i2], row[i3]
-        value = v0 * tile[i] + v1 * tile[ROW + i] + v2 * tile[2 * ROW + i] + v3 * tile[3 * ROW + i]
-        target[i] = (target[i] if more else 0.0) - value
-        value = v0 * tile[i1] + v1 * tile[ROW + i1] + v2 * tile[2 * ROW + i1] + v3 * tile[3 * ROW + i1]
-        target[i1] = (target[i1] if more else 0.0) - value
-        value = v0 * tile[i2] + v1 * tile[ROW + i2] + v2 * tile[2 * ROW + i2] + v3 * tile[3 * ROW + i2]
-        target[i2] = (target[i2] if more else 0.0) - value
-        value = v0 * tile[i3] + v1 * tile[ROW + i3] + v2 * tile[2 * ROW + i3] + v3 * tile[3 * ROW + i3]
-        target[i3] = (target[i3] if more else 0.0) - value
+        w0, w1, w2, w3 = row_2[i], row_2[i1], row_2[i2], row_2[i3]
+        for c in range(0, ROW, LANES):
+            at, at_1, at_2, at_3 = c + i, ROW + c + i, 2 * ROW + c + i, 3 * ROW + c + i
+            value = v0 * tile[at] + v1 * tile[at_1] + v2 * tile[at_2] + v3 * tile[at_3]
+            value += w0 * tile_2[at] + w1 * tile_2[at_1] + w2 * tile_2[at_2] + w3 * tile_2[at_3]
+            target[at] = (target[at] if more else 0.0) - value
 
 
 @brief
-def subtract_row(target: Floats, left: Floats, matrix: Floats, more: bool) -> None:
-    """Subtract a row times a matrix for each of eight items, from nothing unless there is ``more``."""
+def subtract_both(target: Floats, left: Floats, matrix: Floats, left_2: Floats, matrix_2: Floats) -> None:
+    """Compute minus a row times a matrix and another row times another, for each of eight items."""
     for x in range(target.shape[0]):
         for k in range(target.shape[0]):
-            subtract_answer(target[x], left[k], matrix[k, x], more or k > 0)
+            subtract_answers(target[x], left[k], matrix[k, x], left_2[k], matrix_2[k, x], k > 0)
 
 
 @brief
@@ -463,9 +463,7 @@ def answer_items(w: Workspace, q: int, f: int, items: int) -> None:
         free, met = w.moments[FREE, eight, :tiles], w.moments[MET, eight, :tiles]
         subtract_sum(free, p.basis, soft, rhs, q, eight, False)
         subtract_sum(pull, p.cross_on, soft_p, rhs_p, f, eight, True)
-        subtract_row(met, pull, n.t_t[eight], False)
-        subtract_row(met, free, n.k[eight], True)
-        subtract_row(seen, free, n.t[eight], False)
-        subtract_row(seen, pull, n.l[eight], True)
+        subtract_both(met, pull, n.t_t[eight], free, n.k[eight])
+        subtract_both(seen, free, n.t[eight], pull, n.l[eight])
         step(p.predictor, p.cross_on, seen, f, eight)
         step(p.adversary, p.basis, met, q, eight)

@@ -132,6 +132,7 @@ def _new_workspace(groups: int, constraints: int) -> Workspace:
         innovation=_empty(groups + 4, border),
         border=_empty(border, border),
         reciprocal=_empty(border),
+        multiples=_empty(4, border),
         step=_empty(border),
         residual_border=_empty(border),
         comp_mass=_empty(columns + 2),

@@ -1,7 +1,7 @@
 """The right-hand sides of the Newton system, and its solution with the factors of ``elimination``."""
 
 from .border import ldl_solve, multiply_rows, subtract_rows, subtract_rows_twice
-from .coupling import factorise_alpha, fours
+from .coupling import factorise_alpha, fours, whole_eights
 from .filtering import lay_out_chain
 from .items import answer_items, fill_up
 from .parts import part
@@ -267,9 +267,11 @@ def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
     prices, masses, prices_p, levels = f, f + q, f + 2 * q + 2, 2 * f + 2 * q + 2
     first_multiplier = levels + 2
     m = first_multiplier + constraints
-    step = w.step
+    step, rows = w.step, fours(m)
     for x in range(m):
         step[x] = -w.residual_border[x]
+    for x in range(m, whole_eights(m)):
+        step[x] = 0.0
 
     for b in range(q):
         outside = 0.0
@@ -335,13 +337,13 @@ def direction(problem: Problem, it: Iterate, w: Workspace) -> None:
             )
             add_multiple(state, w.kalman_gain[j], value, wide)
         scaled[j] = value * w.along[PRECISION, j]
-    subtract_rows(step, scaled, w.innovation, sets, ZERO, m)
+    subtract_rows(step, scaled, w.innovation, sets, ZERO, rows)
 
-    ldl_solve(w.border, m, w.reciprocal, step)
+    ldl_solve(w.border, rows, w.reciprocal, step)
 
     # Backward: the chain, and with its running sum what the items have to answer.
     answer = w.adversary[RHS]
-    multiply_rows(innovated, w.innovation, step, sets, m)
+    multiply_rows(innovated, w.innovation, step, sets, rows)
     for r in range(wide):
         state[r] = 0.0
     for j in range(groups, -1, -1):

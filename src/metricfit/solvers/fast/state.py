@@ -272,6 +272,7 @@ class Workspace(NamedTuple):
     innovation: Matrix  # (G + 4, m) L^-1 F, filled up with zeros to a multiple of four sets
     border: Matrix  # (m, m) upper triangle of the Schur complement, then its LDL factors
     reciprocal: Vector  # (m,) of its pivots
+    multiples: Matrix  # (4, m) of its rows, while they are subtracted
     step: Vector  # (m,) right-hand side, then border part of the step
     residual_border: Vector  # (m,)
     comp_mass: Vector

@@ -163,8 +163,10 @@ def reach_columns(
             least = t if t < u else u
             most[i] = -least if -least > most[i] else most[i]
             if correct:
-                t -= side[COMP_INSIDE, a, i] / columns.marginal[DUAL_INSIDE, a, i]
-                u -= side[COMP_OUTSIDE, a, i] / columns.marginal[DUAL_OUTSIDE, a, i]
+                z, v = columns.marginal[DUAL_INSIDE, a, i], columns.marginal[DUAL_OUTSIDE, a, i]
+                per = 1.0 / (z * v)  # one division for two
+                t -= side[COMP_INSIDE, a, i] * v * per
+                u -= side[COMP_OUTSIDE, a, i] * z * per
             else:
                 t += 1.0
                 u += 1.0
