@@ -112,11 +112,11 @@ def rival_run(name: str, constrained: bool) -> Run:
 
 
 def measure(
-    runs: dict[str, Run], name: str, games: list[RecordedGame], tol: float, budget: float
+    runs: dict[str, Run], name: str, games: list[RecordedGame], tol: float, budget: float, best_of: int
 ) -> list[Cell]:
     """Time the solvers on games, in turn on each game so that they share the moods of the machine.
 
-    A game counts with its best of five times, so that a solver is not charged for what others left in the
+    A game counts with its best of a few times, so that a solver is not charged for what others left in the
     processor's caches. A solver that has used up its time takes no further games.
     """
     samples: dict[str, list[Sample]] = {solver: [] for solver in runs}
@@ -129,7 +129,7 @@ def measure(
             if spent[solver] > budget:
                 continue
             timed = [timing(run, game)]
-            while len(timed) < BEST_OF and sum(sample.seconds for sample in timed) < 0.5:
+            while len(timed) < best_of and sum(sample.seconds for sample in timed) < 0.5:
                 timed.append(timing(run, game))
             spent[solver] += sum(sample.seconds for sample in timed)
             samples[solver].append(min(timed, key=lambda sample: sample.seconds))
@@ -198,7 +198,7 @@ def benchmark(arguments: argparse.Namespace, console: Console) -> list[Cell]:
                 and (solver, name) != (RIVAL, "precision")  # which has no such metric ready-made
             }
             console.print(f"[dim]{name}, n = {n}: {', '.join(runs)}[/dim]", highlight=False)
-            cells += measure(runs, name, games, arguments.tol, arguments.budget)
+            cells += measure(runs, name, games, arguments.tol, arguments.budget, arguments.best_of)
     return cells
 
 
@@ -319,6 +319,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=400, help="games for each metric and size")
     parser.add_argument("--tol", type=float, default=1e-4)
     parser.add_argument("--budget", type=float, default=20.0, help="seconds for each cell of the table")
+    parser.add_argument("--best-of", type=int, default=BEST_OF, help="how often each game is solved")
     parser.add_argument(
         "--constrained", action="store_true", help=f"precision at recall {RECALL} instead, and precision"
     )
