@@ -143,3 +143,14 @@ def test_only_products_far_off_their_target_are_moved_and_not_too_far(product, t
         assert product + change == pytest.approx(target / stepping.FAR, abs=1e-12 * (abs(product) + target))
     else:
         assert -target * stepping.FAR <= change < 0.0
+
+
+def test_constraints_take_few_steps():
+    """A mistake in the Newton system is made up for by more steps, or another attempt."""
+    random, metric, steps = np.random.default_rng(5), mf.precision_at_recall(0.8), []
+    for _ in range(20):
+        labels = (random.random(30) < 0.4).astype(int)
+        labels[0] = 1
+        scores = 0.3 * random.normal(size=30) + 0.3 * labels
+        steps.append(mf.solve(metric, scores, labels, solver="fast").iterations)
+    assert np.mean(steps) < 12
