@@ -1,5 +1,7 @@
 """Functions compile to what Numba would make of them."""
 
+import subprocess
+import sys
 from typing import Any
 
 import numba
@@ -79,3 +81,37 @@ def test_options_of_one_function_may_change_without_those_that_are_shared() -> N
     one.noalias = True
     assert not shared.noalias
     assert one.copy() is not shared
+
+
+REMEMBERING = """
+import numba
+import numpy as np
+from metricfit.game.pipeline import Frugal, remember_types
+
+remember_types()
+counted = []
+
+def made(fastmath):
+    @numba.njit(pipeline_class=Frugal, fastmath=fastmath)
+    def doubled(values, start):
+        room = np.empty(values.shape[0] + 1)
+        room[0] = start
+        for x in range(values.shape[0]):
+            room[x + 1] = room[x] + values[x] * 2 + np.sqrt(values[x])
+        return room
+    return doubled
+
+for function in (made(False), made(True), made(False)):
+    for values in (np.array([1.0, 4.0]), np.array([1, 4]), np.array([1.0, 4.0], np.float32)):
+        np.testing.assert_allclose(function(values, 1), [1.0, 4.0, 14.0])
+    try:
+        function("text", 1)
+    except numba.TypingError:
+        counted.append(function)
+assert len(counted) == 3
+"""
+
+
+def test_operations_whose_types_are_remembered_do_what_they_did() -> None:
+    """In a process of its own: what is remembered is so for all that the process compiles."""
+    subprocess.run([sys.executable, "-c", REMEMBERING], check=True)

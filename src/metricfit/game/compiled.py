@@ -12,7 +12,7 @@ import numba
 
 from .pipeline import Frugal
 
-__all__ = ["kernel", "remember"]
+__all__ = ["is_remembered", "kernel", "remember"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -39,6 +39,12 @@ def remember(compiled: Any, *folders: Path) -> Any:
     file = compiled._cache._cache_file
     file._source_stamp = (file._source_stamp, digest(HERE, *folders))
     return compiled
+
+
+def is_remembered(compiled: Any, signature: Any) -> bool:
+    """Tell whether what a function compiles to for these types is on disk; nothing is compiled or loaded."""
+    cache = compiled._cache
+    return cache._index_key(signature, compiled.targetctx.codegen()) in cache._cache_file._load_index()
 
 
 def kernel(function: Function) -> Function:

@@ -6,6 +6,9 @@
 - It optimises every function, makes machine code of it, and optimises it again as a part of its caller. Here
   functions that only compiled functions call are handed over as they are written.
 
+- A process that does nothing but compile has Numba remember what comes of an operation on operands of given
+  types, instead of going through its rules again at every ``+``.
+
 The solver gives up one thing besides, indices that count from the end: with them, Numba compares each index
 with zero before it uses it, and compilers do not vectorise a loop in which they cannot tell how that ends.
 """
@@ -17,8 +20,10 @@ from typing import Any
 from llvmlite import ir
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
+from numba.core.targetconfig import ConfigStack
+from numba.core.types.functions import BaseFunction
 
-__all__ = ["Apart", "Forward", "Frugal", "Within"]
+__all__ = ["Apart", "Forward", "Frugal", "Within", "remember_types"]
 
 
 class SharedFlags(Flags):
@@ -131,3 +136,29 @@ class Apart(Within):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.state.flags.noalias = True
+
+
+def remember_types() -> None:
+    """Have Numba look for the rule of an operation once for all operands of the same types.
+
+    This holds for all that the process compiles from now on, so it is for one that compiles nothing else.
+    What is remembered belongs to the options of the function that is being compiled: Numba implements some
+    operations by functions, and compiles them with the options of their caller.
+    """
+    find: Any = BaseFunction.get_call_type
+    known: dict[Any, tuple[Any, Any]] = {}
+
+    def look_up(function: Any, context: Any, arguments: Any, named: Any) -> Any:
+        if named:
+            return find(function, context, arguments, named)
+        case = function.key, arguments, ConfigStack.top_or_none()
+        if case in known:
+            signature, implementation = known[case]
+            function._impl_keys[signature.args] = implementation
+            return signature
+        signature = find(function, context, arguments, named)
+        known[case] = signature, function.get_impl_key(signature)
+        return signature
+
+    own: Any = BaseFunction
+    own.get_call_type = look_up

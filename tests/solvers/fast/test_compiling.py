@@ -16,6 +16,7 @@ import pytest
 
 import metricfit as mf
 from metricfit.game import make_game
+from metricfit.game.compiled import is_remembered
 from metricfit.solvers.fast import compiling
 from metricfit.solvers.fast.parts import REGISTERED
 from metricfit.solvers.fast.pinning import Held, kind
@@ -116,20 +117,24 @@ def test_an_interrupt_ends_the_workers(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_waiting_for_the_compiler_is_announced_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    loaded: list[str] = []
-    asked: list[str] = []
-
-    def load(name: str) -> bool:
-        loaded.append(name)
-        return len(loaded) < 3
-
-    monkeypatch.setattr(compiling, "_load", load)
-    monkeypatch.setattr(compiling, "_compile_elsewhere", asked.extend)
+    done: list[str] = []
+    on_disk = set(Parts._fields[:2])
+    monkeypatch.setattr(compiling, "_is_on_disk", lambda name: name in on_disk)
+    monkeypatch.setattr(compiling, "_load", done.append)
+    monkeypatch.setattr(compiling, "_compile_elsewhere", done.extend)
     with caplog.at_level(logging.WARNING, logger="metricfit"):
         compiling.compile_solver()
     assert caplog.text.count("compiling the solver") == 1
-    assert loaded == [*Parts._fields, "solve_games"]
-    assert asked == loaded[:2:-1]
+    names = [*Parts._fields, "solve_games"]
+    assert done == [*names[:1:-1], *names]
+
+
+def test_what_is_on_disk_is_known_without_loading_it() -> None:
+    mf.solve(mf.f1, [0.1, -0.2, 0.3])
+    for name, part in REGISTERED.items():
+        assert compiling._is_on_disk(name), name
+        assert not is_remembered(part.compiled, part.signature.replace(args=()))
+    assert compiling._is_on_disk("solve_games")
 
 
 def run(cache: Path, preamble: str = "") -> tuple[float, list[str], str]:
@@ -146,7 +151,7 @@ def test_workers_do_the_work_and_later_processes_have_none(tmp_path: Path) -> No
     _, own, message = run(tmp_path)
     assert len(message.splitlines()) == 1
     assert "once per installation" in message
-    assert own == [Parts._fields[0]]
+    assert own == []
     seconds, own, message = run(tmp_path)
     assert (own, message) == ([], "")
     assert seconds < 1.0

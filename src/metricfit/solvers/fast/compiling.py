@@ -15,10 +15,15 @@ import sys
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
+from typing import Any
 
 from llvmlite import binding as llvm
 
-from .parts import REGISTERED, compile_kernel
+from metricfit.game.compiled import is_remembered
+from metricfit.game.pipeline import remember_types
+
+from .parts import REGISTERED
+from .pinning import kinds_of
 from .playing import solve_games
 from .state import Parts
 
@@ -40,29 +45,30 @@ behind. With these, games of 25 and 100 items take a tenth less time, and the co
 hold for a whole process, so only the workers set them.
 """
 
-KERNEL = solve_games.__name__
+KERNEL: Any = solve_games
+KERNEL_NAME = KERNEL.__name__
+KERNEL_TYPES = kinds_of(KERNEL.py_func)
 
 Worker = subprocess.Popen[str]
 
 
 def compile_solver() -> None:
     """Compile what is not on disk, and load the rest."""
-    names = iter((*Parts._fields, KERNEL))
-    for name in names:
-        if _load(name):
-            continue
+    names = (*Parts._fields, KERNEL_NAME)
+    missing = [name for name in names if not _is_on_disk(name)]
+    if missing:
         logging.getLogger("metricfit").warning(
             "compiling the solver, about twenty seconds; this happens once per installation"
         )
-        others = list(names)
-        _compile_elsewhere(others[::-1])
-        for other in others:
-            _load(other)
+        _compile_elsewhere(missing[::-1])
+    for name in names:
+        _load(name)
 
 
 def work() -> None:
     """Compile what standard input names line by line, and answer each name with a line when it is on disk."""
     gc.disable()
+    remember_types()
     for option in LLVM_OPTIONS:
         llvm.set_option("metricfit", option)
     for line in sys.stdin:
@@ -70,13 +76,18 @@ def work() -> None:
         print(flush=True)
 
 
-def _load(name: str) -> bool:
-    """Load a part or the kernel from disk; if it is not there, compile it, and return False."""
-    if name == KERNEL:
-        return compile_kernel(solve_games)
-    part = REGISTERED[name]
-    part.address()
-    return not part.compiled.stats.cache_misses
+def _is_on_disk(name: str) -> bool:
+    if name == KERNEL_NAME:
+        return is_remembered(KERNEL, KERNEL_TYPES)
+    return REGISTERED[name].is_remembered()
+
+
+def _load(name: str) -> None:
+    """Load a part or the kernel from disk; if it is not there, compile it."""
+    if name == KERNEL_NAME:
+        KERNEL.compile(KERNEL_TYPES)
+    else:
+        REGISTERED[name].address()
 
 
 def _compile_elsewhere(names: Iterable[str]) -> None:

@@ -18,7 +18,7 @@ import numba as nb
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from metricfit.game.compiled import remember
+from metricfit.game.compiled import is_remembered, remember
 from metricfit.game.pipeline import Forward
 
 from .pinning import kind, kinds_of
@@ -27,12 +27,6 @@ from .state import HERE, LEAN, Parts
 __all__ = ["addresses", "part"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def compile_kernel(function: Any) -> bool:
-    """Compile a kernel for the types in its annotations, or load it from disk; whether it was there."""
-    function.compile(kinds_of(function.py_func))
-    return not function.stats.cache_misses
 
 
 class Part:
@@ -47,6 +41,10 @@ class Part:
         """The types of result and parameters."""
         result = kind(get_annotations(self.function)["return"])
         return result(*kinds_of(self.function))
+
+    def is_remembered(self) -> bool:
+        """Tell whether it is on disk."""
+        return is_remembered(self.compiled, self.signature)
 
     def address(self) -> int:
         """Compile the part, or load it from disk, and return where it is."""
