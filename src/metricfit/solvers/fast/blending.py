@@ -11,34 +11,45 @@ from .parts import part
 from .pricing import largest
 from .state import INSIDE, MAX_COLUMNS, Columns, Floats, Indices, Ints, Vector, Workspace, lean
 
-HALVINGS = 25
+MOST_TRIALS = 25
 
 
 @lean
-def slope_at(kept: Floats, new: Floats, shift: float, t: float) -> float:
-    """Return how fast the largest entry of ``(1 - t) kept + t (new + shift)`` grows with t."""
+def top_at(kept: Floats, new: Floats, shift: float, t: float) -> tuple[float, float]:
+    """Return the largest entry of ``(1 - t) kept + t (new + shift)``, and how fast it grows with t."""
     top, slope = -np.inf, 0.0
     for x in range(kept.shape[0]):
         change = new[x] + shift - kept[x]
         if kept[x] + t * change > top:
             top, slope = kept[x] + t * change, change
-    return slope
+    return top, slope
 
 
 @lean
 def best_share(kept: Floats, new: Floats, shift: float) -> float:
-    """Return the share t of ``new + shift`` at which the largest entry of the mixture is least."""
-    if slope_at(kept, new, shift, 0.0) >= 0.0:
-        return 0.0
-    if slope_at(kept, new, shift, 1.0) <= 0.0:
-        return 1.0
+    """Return the share t of ``new + shift`` at which the largest entry of the mixture is least.
+
+    The largest entry is convex in t and made of straight lines. Those at both ends of an interval meet within
+    it; if no other entry is above them there, that is the place, and else the new one narrows the interval.
+    """
     low, high = 0.0, 1.0
-    for _ in range(HALVINGS):
-        t = 0.5 * (low + high)
-        if slope_at(kept, new, shift, t) > 0.0:
-            high = t
+    top_low, slope_low = top_at(kept, new, shift, low)
+    if slope_low >= 0.0:
+        return low
+    top_high, slope_high = top_at(kept, new, shift, high)
+    if slope_high <= 0.0:
+        return high
+    for _ in range(MOST_TRIALS):
+        t = low + (top_high - top_low - slope_high * (high - low)) / (slope_low - slope_high)
+        if not low < t < high:
+            break
+        top, slope = top_at(kept, new, shift, t)
+        if slope in (slope_low, slope_high):
+            return t
+        if slope > 0.0:
+            high, top_high, slope_high = t, top, slope
         else:
-            low = t
+            low, top_low, slope_low = t, top, slope
     return low
 
 

@@ -29,47 +29,44 @@ from .state import (
 
 
 @lean
-def central_column(
-    value: Floats,
-    count: Floats,
-    size: float,
-    mass: float,
-    mu: float,
-    share: Floats,
-    guess: float,
-    precision: float,
+def central_price(
+    value: Floats, count: Floats, size: float, mass: float, mu: float, guess: float, precision: float
 ) -> float:
-    """Spread ``size`` items so that share and 1 - share are on the central path of their values.
+    r"""Return the price at which a column of this mass is on the central path of its items' values.
 
-    Solves ``mu / share - mu / (1 - share) = mass * (value - price)`` for every item together with
-    ``sum(count * share) = size``, to a relative precision, and returns the price; its search starts at the
-    guess, if that is between the bounds.
+    There the share x of each item solves :math:`\mu / x - \mu / (1 - x) = \mathrm{mass} (\mathrm{value} -
+    \mathrm{price})`, and the shares, as many as each counts, sum up to ``size``. With the right-hand side
+    divided by :math:`\mu` as c and :math:`r = \sqrt{c^2 + 4}`,
+
+    .. math:: 1 - 2 x = \frac{c}{2 + r}, \qquad \frac{dx}{dc} = - \frac{1}{r (2 + r)},
+
+    so that a step of Newton's method takes one division per item. The search ends at a relative precision of
+    the sum, and starts at the guess, if that is between the bounds.
     """
-    groups = count.shape[0]
     sharpness = mass / mu
     low, high, total = value[0], value[0], 0.0
-    for i in range(groups):
+    for i in range(count.shape[0]):
         low, high = min(low, value[i]), max(high, value[i])
         total += count[i]
     low -= (total + 2.0) / sharpness
     high += (total + 2.0) / sharpness
     price = guess if low < guess < high else 0.5 * (low + high)
     for _ in range(100):
-        filled, slope = 0.0, 0.0
-        for i in range(groups):
+        tilt, slope = 0.0, 0.0
+        for i in range(count.shape[0]):
             c = (value[i] - price) * sharpness
             root = np.sqrt(c * c + 4.0)
-            x = 2.0 / (c + 2.0 + root) if c >= 0.0 else 1.0 - 2.0 / (2.0 - c + root)
-            share[i] = x
-            filled += count[i] * x
-            slope += count[i] / (1.0 / (x * x) + 1.0 / ((1.0 - x) * (1.0 - x)))
-        if abs(filled - size) <= precision * size:
+            change = count[i] / (root * (2.0 + root))
+            tilt += c * root * change
+            slope += change
+        missing = size - 0.5 * (total - tilt)
+        if abs(missing) <= precision * size:
             break
-        if filled > size:
+        if missing < 0.0:
             high = price
         else:
             low = price
-        price += (size - filled) / (slope * sharpness + 1e-300)
+        price += missing / (slope * sharpness + 1e-300)
         if not (low < price < high):
             price = 0.5 * (low + high)
     return float(price)
@@ -86,11 +83,15 @@ def open_column(
     mu: float,
     share: Floats,
 ) -> float:
-    """Put a column of this mass into play; returns the price at which it is centred."""
+    """Put a column of this mass into play; returns its central price, and fills in the items' shares."""
     a = columns.used[0]
     mu *= ITEM_SHARE
-    price = central_column(value, count, size, mass, mu, share, np.inf, 1e-3)
+    price = central_price(value, count, size, mass, mu, np.inf, 1e-3)
     for i in range(count.shape[0]):
+        c = (value[i] - price) * (mass / mu)
+        # The smaller of share and 1 - share keeps its digits.
+        smaller = 2.0 / (abs(c) + 2.0 + np.sqrt(c * c + 4.0))
+        share[i] = smaller if c >= 0.0 else 1.0 - smaller
         columns.marginal[INSIDE, a, i] = mass * share[i]
         columns.marginal[OUTSIDE, a, i] = mass * (1.0 - share[i])
         columns.marginal[DUAL_INSIDE, a, i] = mu / columns.marginal[INSIDE, a, i]

@@ -10,7 +10,7 @@ of all sets of the chain are positive, and that lift is what the duality gap gro
 
 import numpy as np
 
-from .growth import central_column
+from .growth import central_price
 from .parts import part
 from .state import (
     DUAL_INSIDE,
@@ -46,21 +46,21 @@ def balance(
     items = count.shape[0]
     inside, outside = columns.marginal[INSIDE, a], columns.marginal[OUTSIDE, a]
     dual_inside, dual_outside = columns.marginal[DUAL_INSIDE, a], columns.marginal[DUAL_OUTSIDE, a]
-    value = scratch[0]
-    for i in range(items):
-        value[i] = dual_inside[i] - dual_outside[i] + change[i]
-    share = ITEM_SHARE * mu
-    price = central_column(value, count, size, columns.mass[a], share, scratch[1], 0.0, 0.01)
-    columns.price[a] -= price
+    value, per_larger = scratch[0], scratch[1]
     total, slack = 0.0, 0.0
     for i in range(items):
+        value[i] = dual_inside[i] - dual_outside[i] + change[i]
+        per_larger[i] = 1.0 / max(inside[i], outside[i])
         total += count[i]
-        slack += count[i] * share / max(inside[i], outside[i])
+        slack += count[i] * per_larger[i]
+    share = ITEM_SHARE * mu
+    price = central_price(value, count, size, columns.mass[a], share, 0.0, 0.01)
+    columns.price[a] -= price
     room = ROOM * mu * (1.0 + 2.0 * ITEM_SHARE * total)
-    share *= min(1.0, room / slack)
+    share = min(share, room / slack)
     growth = size * price
     for i in range(items):
-        above = share / max(inside[i], outside[i])
+        above = share * per_larger[i]
         before = dual_outside[i]
         dual_inside[i] = max(value[i] - price, 0.0) + above
         dual_outside[i] = max(price - value[i], 0.0) + above
