@@ -83,6 +83,12 @@ PATIENCE = 7
 HOLD_BACK = 1.7
 """The duality gap is not closed further than this many tolerances: what is missing then are sizes."""
 
+FIRST_WORTH = 0.15
+"""What the predictor's first sizes have to improve, as a share of how far the restricted game is from solved.
+
+With them a step takes three times as long, so that the game had better be solved further without them.
+"""
+
 
 @part
 def start(problem: Problem, it: Iterate, w: Workspace, opening: Indices) -> tuple[float, float]:
@@ -264,11 +270,15 @@ def follow_path(
             if inner_k - inner_l > 2.0 * gap:
                 # At a feasible point they would differ by no more than the gap: steps left too much aside.
                 left_aside *= 0.2
+                changed = True
             chosen, earned = adversary, value_k
             row = largest(value_k)
             best_k = value_k[row]
-            worth = 0.02 * max(inner_k - inner_l, 0.0) + 0.08 * tolerance
+            unsolved = max(inner_k - inner_l, 0.0)
+            worth = 0.02 * unsolved + 0.08 * tolerance
             needed_k, needed_l = inner_k + worth, -inner_l + worth
+            if predictor.used[0] == 0:
+                needed_k += FIRST_WORTH * unsolved
             if best_k > inner_k + 0.1 * tolerance:
                 pool(problem, adversary, w, row, pooled)
                 # The means of items' gains have no larger sums: what was proved holds but for the scores.
@@ -338,7 +348,8 @@ def follow_path(
                     groups, unbalanced = count, True
                     place = pinned(on_groups(whole, room.grouping, groups)).here
             centred = centred and not (dropped or unbalanced)
-            changed = priced = True
+            changed = changed or dropped or unbalanced
+            priced = True
             since = 0
             continue
         priced = False
