@@ -41,6 +41,9 @@ RECALL = 0.8
 
 BEST_OF = 5
 
+LONG = 0.5
+"""Seconds that a game may take in all of its turns; one that takes longer has fewer."""
+
 # Time grows at most like this power of n, about; 3 for the others.
 GROWTH = {"auto": 2.0, "fast": 2.0, "exact-lp": 5.0}
 
@@ -111,29 +114,50 @@ def rival_run(name: str, constrained: bool) -> Run:
     return run
 
 
-def measure(
-    runs: dict[str, Run], name: str, games: list[RecordedGame], tol: float, budget: float, best_of: int
-) -> list[Cell]:
-    """Time the solvers on games, in turn on each game so that they share the moods of the machine.
+class Taken:
+    """The games that a solver has taken, each with its best time, and how often it is to take them."""
 
-    A game counts with its best of a few times, so that a solver is not charged for what others left in the
-    processor's caches. A solver that has used up its time takes no further games.
+    def __init__(self, run: Run, budget: float, best_of: int) -> None:
+        self.run = run
+        self.left = budget
+        self.best_of = best_of
+        self.samples: list[Sample] = []
+        self.turns: list[int] = []
+
+    def take(self, games: list[RecordedGame], number: int, turn: int) -> None:
+        """Solve a game, unless there is no time for it, or it takes so long that fewer turns will do."""
+        if turn == 0 and self.left > 0.0:
+            sample = timing(self.run, games[number])
+            self.samples.append(sample)
+            self.turns.append(max(1, min(self.best_of, int(LONG / sample.seconds))))
+            self.left -= self.turns[number] * sample.seconds
+        elif number < len(self.samples) and 0 < turn < self.turns[number]:
+            again = timing(self.run, games[number])
+            self.samples[number] = min(self.samples[number], again, key=lambda sample: sample.seconds)
+
+
+def measure(
+    runs: dict[str, Run], name: str, games: list[RecordedGame], arguments: argparse.Namespace
+) -> list[Cell]:
+    """Time the solvers on games, one after the other in every round, so that they share the machine's moods.
+
+    A game counts with its best of a few times. A round goes through all games, so that they are solved as in
+    training, each after another one. In a row, the processor learns the branches of a game by heart, of an
+    easy one more than of a hard one, and a busy moment of the machine spoils all times of a game.
     """
-    samples: dict[str, list[Sample]] = {solver: [] for solver in runs}
-    spent = dict.fromkeys(runs, 0.0)
+    best_of, numbers = arguments.best_of, range(len(games))
+    rounds = [[(turn, number) for number in numbers] for turn in range(best_of)]
+    if arguments.in_a_row:
+        rounds = [[(turn, number) for turn in range(best_of)] for number in numbers]
+    taken = {solver: Taken(run, arguments.budget, best_of) for solver, run in runs.items()}
     # Compilation, and tables for this size, belong to the first call.
     for run in runs.values():
         run(games[0])
-    for game in games:
-        for solver, run in runs.items():
-            if spent[solver] > budget:
-                continue
-            timed = [timing(run, game)]
-            while len(timed) < best_of and sum(sample.seconds for sample in timed) < 0.5:
-                timed.append(timing(run, game))
-            spent[solver] += sum(sample.seconds for sample in timed)
-            samples[solver].append(min(timed, key=lambda sample: sample.seconds))
-    return [summary(solver, name, taken, tol) for solver, taken in samples.items()]
+    for visits in rounds:
+        for own in taken.values():
+            for turn, number in visits:
+                own.take(games, number, turn)
+    return [summary(solver, name, own.samples, arguments.tol) for solver, own in taken.items()]
 
 
 def timing(run: Run, game: RecordedGame) -> Sample:
@@ -198,7 +222,7 @@ def benchmark(arguments: argparse.Namespace, console: Console) -> list[Cell]:
                 and (solver, name) != (RIVAL, "precision")  # which has no such metric ready-made
             }
             console.print(f"[dim]{name}, n = {n}: {', '.join(runs)}[/dim]", highlight=False)
-            cells += measure(runs, name, games, arguments.tol, arguments.budget, arguments.best_of)
+            cells += measure(runs, name, games, arguments)
     return cells
 
 
@@ -218,6 +242,7 @@ def show(cells: list[Cell], tol: float, console: Console) -> None:
         "games",
         "median ms",
         "p95 ms",
+        "p95 / median",
         "median gap",
         "largest gap",
         "missed",
@@ -239,6 +264,7 @@ def show(cells: list[Cell], tol: float, console: Console) -> None:
             str(cell.games),
             f"{cell.median_ms:.3g}",
             f"{cell.p95_ms:.3g}",
+            f"{cell.p95_ms / cell.median_ms:.2f}",
             "–" if cell.median_gap is None else f"{cell.median_gap:.1e}",
             "–" if cell.largest_gap is None else f"{cell.largest_gap:.1e}",
             "–" if cell.median_gap is None else str(cell.missed),
@@ -320,6 +346,7 @@ def main() -> None:
     parser.add_argument("--tol", type=float, default=1e-4)
     parser.add_argument("--budget", type=float, default=20.0, help="seconds for each cell of the table")
     parser.add_argument("--best-of", type=int, default=BEST_OF, help="how often each game is solved")
+    parser.add_argument("--in-a-row", action="store_true", help="a game directly after itself, not in rounds")
     parser.add_argument(
         "--constrained", action="store_true", help=f"precision at recall {RECALL} instead, and precision"
     )
@@ -327,7 +354,7 @@ def main() -> None:
     parser.add_argument("--plot", nargs="+", type=Path, help="draw these results again, and measure nothing")
     arguments = parser.parse_args()
 
-    console = Console(width=None if sys.stdout.isatty() else 130)
+    console = Console(width=None if sys.stdout.isatty() else 150)
     if arguments.plot:
         picture = arguments.out.with_suffix(".png")
         plot(kept_cells(arguments.plot, None if arguments.metrics is METRICS else arguments.metrics), picture)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,10 @@ import pytest
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 
-@pytest.mark.parametrize("extra", [[], pytest.param(["--constrained"], marks=pytest.mark.slow)], ids=str)
+SLOW = [["--constrained"], ["--in-a-row"]]
+
+
+@pytest.mark.parametrize("extra", [[], *(pytest.param(one, marks=pytest.mark.slow) for one in SLOW)], ids=str)
 def test_the_benchmark_writes_numbers_and_a_plot(tmp_path, extra):
     solvers = ["--solvers", "fast", "exact-lp", "admm", "ap-perf"]
     options = [*solvers, "--metrics", "f1", "--sizes", "5", "8", "--repeats", "2"]
@@ -44,6 +48,27 @@ def test_the_benchmark_writes_numbers_and_a_plot(tmp_path, extra):
     ]
     subprocess.run(again, capture_output=True, check=True)
     assert picture.stat().st_size > 0
+
+
+@pytest.mark.parametrize(("in_a_row", "order"), [(False, "abcdabcdab"), (True, "aaabbbccdd")])
+def test_a_game_is_solved_in_rounds_or_in_a_row_as_often_as_there_is_time(monkeypatch, in_a_row, order):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import solvers
+
+    seconds = {"a": 0.1, "b": 0.1, "c": 0.2, "d": 0.2}
+    clock, asked = [0.0], []
+
+    def run(game):
+        asked.append(game)
+        clock[0] += seconds[game]
+        return 0.0, 0.0, None
+
+    monkeypatch.setattr(solvers.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(solvers, "summary", lambda *parts: parts)
+    arguments = Namespace(best_of=3, in_a_row=in_a_row, budget=1.2, tol=1e-4)
+    ((solver, name, samples, _),) = solvers.measure({"fast": run}, "f1", list("abcde"), arguments)
+    assert (solver, name, "".join(asked)) == ("fast", "f1", "a" + order)
+    assert [sample.game for sample in samples] == list("abcd")
 
 
 def test_recorded_games_have_the_size_asked_for_and_both_scales(monkeypatch):
