@@ -137,9 +137,9 @@ class Taken:
 
 
 def measure(
-    runs: dict[str, Run], name: str, games: list[RecordedGame], arguments: argparse.Namespace
+    runs: dict[tuple[str, str], Run], games: list[RecordedGame], arguments: argparse.Namespace
 ) -> list[Cell]:
-    """Time the solvers on games, one after the other in every round, so that they share the machine's moods.
+    """Time solvers of metrics on games, in turn in every round, so that they share the machine's moods.
 
     A game counts with its best of a few times. A round goes through all games, so that they are solved as in
     training, each after another one. In a row, the processor learns the branches of a game by heart, of an
@@ -149,7 +149,7 @@ def measure(
     rounds = [[(turn, number) for number in numbers] for turn in range(best_of)]
     if arguments.in_a_row:
         rounds = [[(turn, number) for turn in range(best_of)] for number in numbers]
-    taken = {solver: Taken(run, arguments.budget, best_of) for solver, run in runs.items()}
+    taken = {key: Taken(run, arguments.budget, best_of) for key, run in runs.items()}
     # Compilation, and tables for this size, belong to the first call.
     for run in runs.values():
         run(games[0])
@@ -157,7 +157,7 @@ def measure(
         for own in taken.values():
             for turn, number in visits:
                 own.take(games, number, turn)
-    return [summary(solver, name, own.samples, arguments.tol) for solver, own in taken.items()]
+    return [summary(solver, name, own.samples, arguments.tol) for (solver, name), own in taken.items()]
 
 
 def timing(run: Run, game: RecordedGame) -> Sample:
@@ -207,22 +207,25 @@ def too_slow(cells: list[Cell], solver: str, name: str, n: int, budget: float) -
 
 
 def benchmark(arguments: argparse.Namespace, console: Console) -> list[Cell]:
-    names = ("precision_at_recall", "precision") if arguments.constrained else arguments.metrics
+    # What a constraint costs is the ratio of two metrics, which are therefore measured together.
+    together = [("precision_at_recall", "precision")] if arguments.constrained else zip(arguments.metrics)
     cells: list[Cell] = []
-    for name in names:
-        recorded = "f1" if arguments.constrained else name
+    for names in together:
+        recorded = "f1" if arguments.constrained else names[0]
         for n in sorted(arguments.sizes):
             games = list(recorded_games(recorded, n, arguments.repeats))
             runs = {
-                solver: rival_run(name, arguments.constrained)
+                (solver, name): rival_run(name, arguments.constrained)
                 if solver == RIVAL
                 else library_run(objective(name), solver, arguments.tol)
+                for name in names
                 for solver in arguments.solvers
                 if not too_slow(cells, solver, name, n, arguments.budget)
                 and (solver, name) != (RIVAL, "precision")  # which has no such metric ready-made
             }
-            console.print(f"[dim]{name}, n = {n}: {', '.join(runs)}[/dim]", highlight=False)
-            cells += measure(runs, name, games, arguments)
+            listed = ", ".join(f"{name} by {solver}" for solver, name in runs)
+            console.print(f"[dim]n = {n}: {listed}[/dim]", highlight=False)
+            cells += measure(runs, games, arguments)
     return cells
 
 

@@ -66,7 +66,7 @@ def test_a_game_is_solved_in_rounds_or_in_a_row_as_often_as_there_is_time(monkey
     monkeypatch.setattr(solvers.time, "perf_counter", lambda: clock[0])
     monkeypatch.setattr(solvers, "summary", lambda *parts: parts)
     arguments = Namespace(best_of=3, in_a_row=in_a_row, budget=1.2, tol=1e-4)
-    ((solver, name, samples, _),) = solvers.measure({"fast": run}, "f1", list("abcde"), arguments)
+    ((solver, name, samples, _),) = solvers.measure({("fast", "f1"): run}, list("abcde"), arguments)
     assert (solver, name, "".join(asked)) == ("fast", "f1", "a" + order)
     assert [sample.game for sample in samples] == list("abcd")
 
