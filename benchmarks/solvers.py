@@ -322,7 +322,7 @@ def plot(cells: list[Cell], path: Path) -> None:
     for axis in axes.flat[len(names) :]:
         axis.set_visible(False)
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False)
+    figure.legend(handles, labels, loc="outside upper center", ncols=2 * columns, frameon=False)
     figure.savefig(path, dpi=150)
 
 

@@ -12,6 +12,7 @@ from .pricing import largest
 from .state import INSIDE, MAX_COLUMNS, Columns, Floats, Indices, Ints, Vector, Workspace, lean
 
 MOST_TRIALS = 25
+"""A few are the rule, as each trial finds a line that was not known before."""
 
 
 @lean
