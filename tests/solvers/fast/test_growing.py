@@ -19,6 +19,7 @@ from metricfit.solvers.fast.state import (
 )
 
 balance, drop_columns = restoring.balance, growth.drop_columns
+central_price, open_column = growth.central_price, growth.open_column
 approach_columns, nearer = recentring.approach_columns, stepping.nearer
 
 ITEMS = 9
@@ -27,6 +28,16 @@ ITEMS = 9
 @nb.njit
 def balanced(columns, change, count, size, mu, scratch):
     return balance(columns, 0, change, count, size, mu, scratch)
+
+
+@nb.njit
+def price_of(value, count, size, mass, mu, guess):
+    return central_price(value, count, size, mass, mu, guess, 1e-10)
+
+
+@nb.njit
+def opened(columns, index, value, count, size, mass, mu, share):
+    return open_column(columns, index, value, count, size, mass, mu, share)
 
 
 @nb.njit
@@ -154,3 +165,37 @@ def test_constraints_take_few_steps():
         scores = 0.3 * random.normal(size=30) + 0.3 * labels
         steps.append(mf.solve(metric, scores, labels, solver="fast").iterations)
     assert np.mean(steps) < 12
+
+
+def central_share(value, price, mass, mu):
+    """Solve ``mu / x - mu / (1 - x) = mass * (value - price)``, the slow way."""
+    low, high = np.zeros_like(value), np.ones_like(value)
+    for _ in range(100):
+        x = 0.5 * (low + high)
+        more = mu / x - mu / (1.0 - x) > mass * (value - price)
+        low, high = np.where(more, x, low), np.where(more, high, x)
+    return x
+
+
+@given(st.integers(0, 1000), st.floats(0.0, 1.0), st.floats(-6.0, 1.0), st.sampled_from([np.inf, 0.0]))
+def test_at_the_central_price_shares_sum_up_to_the_size(seed, part, exponent, guess):
+    rng = np.random.default_rng(seed)
+    value, count = rng.normal(size=ITEMS), rng.integers(1, 4, ITEMS).astype(np.float64)
+    size = 1.0 + part * (count.sum() - 2.0)
+    mass, mu = rng.uniform(0.01, 1.0), 10.0**exponent
+    price = price_of(value, count, size, mass, mu, guess)
+    assert count @ central_share(value, price, mass, mu) == pytest.approx(size, rel=1e-6)
+
+
+def test_a_column_that_joins_is_on_the_central_path():
+    rng = np.random.default_rng(3)
+    columns, share = random_columns([2, 5], 0), np.empty(ITEMS)
+    value, mass, mu = 30.0 * rng.normal(size=ITEMS), 0.02, 1e-4
+    price = opened(columns, 4, value, np.ones(ITEMS), 4.0, mass, mu, share)
+    np.testing.assert_allclose(share, central_share(value, price, mass, ITEM_SHARE * mu), rtol=1e-6)
+    inside, outside, dual_inside, dual_outside = columns.marginal[:, 2]
+    np.testing.assert_allclose(inside, mass * share)
+    np.testing.assert_allclose(inside + outside, mass)
+    np.testing.assert_allclose(dual_inside - dual_outside, value - price, rtol=1e-6)
+    np.testing.assert_allclose(inside * dual_inside, ITEM_SHARE * mu)
+    assert (columns.used[0], columns.size_index[2], columns.member[4]) == (3, 4, True)
