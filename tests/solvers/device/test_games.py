@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import metricfit as mf
 from drawn import built_in_metrics, custom_metrics, scores_of
 from metricfit.solvers.device import Layout, PlayedGames, solve_games
-from metricfit.solvers.device.batch import MISSED, NOT_FINITE, SOLVED, workspace_numbers
+from metricfit.solvers.device.batch import MISSED, NOT_FINITE, SOLVED, check_threads, workspace_numbers
 from metricfit.solvers.device.host import library
 from metricfit.solvers.fast.restriction import whole_tables
 
@@ -83,6 +83,21 @@ def test_games_of_different_sizes_are_solved_together_as_each_alone() -> None:
     alone = [play(mf.f1, scores) for scores in games]
     assert torch.equal(together.bounds, torch.cat([played.bounds for played in alone]))
     assert torch.equal(together.adversary, torch.cat([played.adversary for played in alone]))
+
+
+@pytest.mark.parametrize(
+    ("kind", "threads"), [("cuda", 0), ("cuda", 3), ("cuda", 416), ("cpu", 0), ("cpu", 13)]
+)
+def test_threads_that_a_block_cannot_have_are_refused(kind, threads):
+    with pytest.raises(ValueError, match=f"got threads={threads}"):
+        check_threads(threads, kind)
+    for possible in (32, 384) if kind == "cuda" else (1, 12):
+        check_threads(possible, kind)
+
+
+def test_a_game_checks_its_threads():
+    with pytest.raises(ValueError, match="1 to 12 threads"):
+        play(mf.kappa, np.array([0.1, -0.2]), threads=13)
 
 
 def test_several_threads_of_a_block_find_what_one_finds() -> None:

@@ -205,6 +205,8 @@ def solve_games(
     if scores.dtype != torch.float64 or not scores.is_contiguous():
         raise TypeError("scores must be a contiguous tensor of float64; use scores.double().contiguous()")
     device, count, largest = scores.device, len(layout.sizes), layout.largest
+    if threads is not None:
+        check_threads(threads, device.type)
     if layout.items > scores.numel():
         raise ValueError(f"the games have more items than the {scores.numel()} scores")
     placed = _placed(device, layout)
@@ -234,6 +236,22 @@ def solve_games(
 
         library().solve_games(ctypes.byref(batch), blocks, threads or 1, team)
     return PlayedGames(adversary, predictor, bounds, report, losses, slopes)
+
+
+def check_threads(threads: int, kind: str) -> None:
+    """Refuse numbers of threads that a block cannot have on this kind of device: a GPU would never return.
+
+    Examples
+    --------
+    >>> check_threads(48, "cuda")
+    Traceback (most recent call last):
+    ...
+    ValueError: on cuda a block has 32, 64, ... or 384 threads, got threads=48
+    """
+    if kind == "cuda" and threads not in range(32, 385, 32):
+        raise ValueError(f"on cuda a block has 32, 64, ... or 384 threads, got threads={threads}")
+    if kind != "cuda" and threads not in range(1, 13):
+        raise ValueError(f"on the CPU a block has 1 to 12 threads, got threads={threads}")
 
 
 def _team(device: torch.device, count: int, n: int) -> int:
