@@ -43,7 +43,7 @@ def central_price(
     so that a step of Newton's method takes one division per item. The search ends at a relative precision of
     the sum, and starts at the guess, if that is between the bounds. Those are right for sizes of one and
     more. Smaller ones, which there are where items come in blocks, get the lowest price and shares that are
-    too large: with the right ones games of 1000 items take longer.
+    too large: with the right ones some games of 1000 items take four times as long.
     """
     sharpness = mass / mu
     low, high, total = value[0], value[0], 0.0
