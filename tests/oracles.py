@@ -110,3 +110,38 @@ def enumerated_value(
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
     return None if result.x is None else -float(result.fun)
+
+
+def table_payoffs(metric: mf.Metric, n: int) -> NDArray[np.float64]:
+    """Any metric of every predicted set (rows) against every true set (columns), from its own score."""
+    sets = all_sets(n)
+    return np.array([[metric.score(truth, predicted) for truth in sets] for predicted in sets])
+
+
+def table_slacks(constraints: tuple[mf.Constraint, ...], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """By how much every predicted set (rows) meets every constraint on any metric (columns)."""
+    signs = [1 if constraint.sense == ">=" else -1 for constraint in constraints]
+    return np.array(
+        [
+            [
+                sign * (constraint.metric.score(labels, predicted) - float(constraint.threshold))
+                for sign, constraint in zip(signs, constraints, strict=True)
+            ]
+            for predicted in all_sets(labels.size)
+        ]
+    )
+
+
+def enumerated_slack(slack: NDArray[np.float64]) -> float:
+    """Return the largest smallest slack of a mixture of predictions."""
+    count, constraints = slack.shape
+    result = linprog(
+        np.append(np.zeros(count), -1.0),
+        A_ub=np.hstack((-slack.T, np.ones((constraints, 1)))),
+        b_ub=np.zeros(constraints),
+        A_eq=np.append(np.ones(count), 0.0)[None, :],
+        b_eq=np.ones(1),
+        bounds=[(0, None)] * count + [(None, None)],
+        method="highs",
+    )
+    return -float(result.fun)

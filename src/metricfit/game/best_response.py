@@ -13,8 +13,9 @@ from scipy.sparse import csr_array
 
 from metricfit.game.compiled import kernel
 from metricfit.game.definition import TABLE_LIMIT, Game
-from metricfit.game.feasibility import SLACK_TOLERANCE, constraint_slacks
+from metricfit.game.feasibility import constraint_slacks, slack_tolerances
 from metricfit.game.large_game import bottom_bounds
+from metricfit.game.rounding import lower_rounding, upper_rounding
 from metricfit.game.strategy import Strategy
 
 __all__ = [
@@ -159,9 +160,10 @@ def adversary_values(game: Game, predictor: Strategy) -> NDArray[np.float64]:
 def bounds(
     game: Game, adversary: Strategy, multipliers: NDArray[np.float64], predictor: Strategy
 ) -> tuple[float, float]:
-    """Bounds ``lower <= value <= upper`` of the game that the two strategies prove.
+    """Bounds ``lower <= value <= upper`` of the game that the two strategies prove, rounding included.
 
-    The lower bound is minus infinity if the predictor misses a constraint.
+    Constraints may be missed by `slack_tolerances`: the bounds are those of the game with constraints that
+    are loosened by so much. The lower bound is minus infinity if the predictor misses one by more.
 
     Examples
     --------
@@ -170,15 +172,20 @@ def bounds(
     >>> from metricfit.game import Strategy, bounds, make_game
     >>> game = make_game(mf.accuracy, [0.0, 0.0])
     >>> coin = Strategy(np.array([1]), np.ones(1), np.array([[0.5]]), np.array([0, 2]))
-    >>> bounds(game, coin, np.zeros(0), coin)
-    (0.5, 0.5)
+    >>> lower, upper = bounds(game, coin, np.zeros(0), coin)
+    >>> lower < 0.5 < upper, upper - lower < 1e-13
+    (True, True)
     """
     upper = float(predictor_values(game, adversary, multipliers).max())
+    upper += upper_rounding(game, adversary, multipliers)
     if game.gain.shape[0] > 0:
+        tolerances = slack_tolerances(game.gain, game.offset, game.split)
+        upper += float(multipliers @ tolerances)
         slacks = constraint_slacks(game.gain, game.offset, game.split, predictor)
-        if slacks.min() < -SLACK_TOLERANCE:
+        if not np.all(slacks >= -tolerances):
             return -np.inf, upper
-    return float(adversary_values(game, predictor).min()), upper
+    lower = float(adversary_values(game, predictor).min()) - lower_rounding(game, predictor)
+    return lower, upper
 
 
 def _summed(changes: csr_array, alpha: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metricfit.game.feasibility import constraint_rows
+from metricfit.game.payoff import Payoff, adjusted, checked_sizes
 from metricfit.metrics import Metric
 
 __all__ = ["TABLE_LIMIT", "Game", "checked_input", "make_game"]
 
 TABLE_LIMIT = 2000
 """Up to this many items the whole table of the metric is kept; above, parts of it as needed."""
+
+LARGEST_SCORE = 1e100
+"""Sums and products of larger scores may overflow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +33,7 @@ class Game:
 
     Attributes
     ----------
-    metric : Metric
+    metric : Metric or AdjustedMetric
         Its table is the payoff; its constraints bind the predictor.
     scores : ndarray, shape (n,)
         In canonical order: items ``[0, split)``, then items ``[split, n)``, scores descending inside
@@ -42,7 +47,7 @@ class Game:
         ``scores == user_scores[order]``.
     """
 
-    metric: Metric
+    metric: Payoff
     scores: NDArray[np.float64]
     split: int
     gain: NDArray[np.float64]
@@ -78,7 +83,14 @@ class Game:
         return f"Game({self.metric.name}, n={self.n}, constraints={self.gain.shape[0]})"
 
 
-def make_game(metric: Metric, scores: ArrayLike, labels: ArrayLike | None = None) -> Game:
+def make_game(
+    metric: Metric,
+    scores: ArrayLike,
+    labels: ArrayLike | None = None,
+    *,
+    size_scores: ArrayLike | None = None,
+    allowed_sizes: Iterable[int] | None = None,
+) -> Game:
     """Check the input, sort it into canonical order and evaluate the constraints on the labels.
 
     Parameters
@@ -89,6 +101,10 @@ def make_game(metric: Metric, scores: ArrayLike, labels: ArrayLike | None = None
         One finite number per item, ``n >= 1``.
     labels : array_like of 0 and 1, shape (n,), optional
         Needed if the metric has constraints.
+    size_scores : array_like, shape (n + 1,), optional
+        One number per number of actual positives: the payoff is the metric less that of the adversary's set.
+    allowed_sizes : iterable of int, optional
+        The sizes that the predictor may choose; by default all.
 
     Raises
     ------
@@ -106,14 +122,16 @@ def make_game(metric: Metric, scores: ArrayLike, labels: ArrayLike | None = None
     """
     values, positive = checked_input(metric, scores, labels)
     n = values.size
+    allowed = checked_sizes(allowed_sizes, n)
+    payoff = adjusted(metric, allowed, size_scores, n)
     if not metric.constraints:
         order = np.argsort(-values, kind="stable")
         empty = np.zeros((0, n + 1))
-        return Game(metric, values[order], n, empty, empty, order)
+        return Game(payoff, values[order], n, empty, empty, order)
     order = np.lexsort((-values, ~positive))
     split = int(np.count_nonzero(positive))
-    gain, offset = constraint_rows(metric.constraints, n, split)
-    return Game(metric, values[order], split, gain.copy(), offset.copy(), order)
+    gain, offset = constraint_rows(metric.constraints, n, split, allowed)
+    return Game(payoff, values[order], split, gain.copy(), offset.copy(), order)
 
 
 def checked_input(
@@ -135,14 +153,14 @@ def checked_input(
 
 
 def _checked_scores(scores: ArrayLike) -> NDArray[np.float64]:
+    given = _as_array(scores, "scores")
     try:
-        given = np.asarray(scores)
         # Complex numbers, dates and text would be converted without a word.
         if given.dtype.kind not in "biufO":
             raise TypeError(f"they are of type {given.dtype}")
         # A copy, since kernels are compiled anew for arrays with strides and for those that are read-only.
         values = np.array(given, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"scores must be real numbers, one per item: {error}") from error
     if values.ndim != 1:
         raise ValueError(
@@ -156,11 +174,17 @@ def _checked_scores(scores: ArrayLike) -> NDArray[np.float64]:
             f"scores must be finite, but scores[{worst}] is {values[worst]}; "
             "look for a diverged model or missing values in its input"
         )
+    if not np.abs(values).max() <= LARGEST_SCORE:
+        worst = int(np.abs(values).argmax())
+        raise ValueError(
+            f"scores must be between -{LARGEST_SCORE:g} and {LARGEST_SCORE:g}, but scores[{worst}] is "
+            f"{values[worst]}; they are in the units of the metric, so divide them"
+        )
     return values
 
 
 def _checked_labels(labels: ArrayLike, n: int) -> NDArray[np.bool_]:
-    given = np.asarray(labels)
+    given = _as_array(labels, "labels")
     if given.shape != (n,):
         raise ValueError(f"labels must have the shape of the scores, ({n},), got {given.shape}")
     positive = given == 1
@@ -168,3 +192,20 @@ def _checked_labels(labels: ArrayLike, n: int) -> NDArray[np.bool_]:
         wrong = given[~(positive | (given == 0))][0]
         raise ValueError(f"labels must be 0 or 1, got {wrong}; recode them, for instance as labels > 0")
     return np.asarray(positive, dtype=np.bool_)
+
+
+def _as_array(given: ArrayLike, what: str) -> NDArray[np.generic]:
+    if isinstance(given, np.ma.MaskedArray):
+        raise ValueError(
+            f"{what} are a masked array, whose mask would be ignored; select what is valid from scores and "
+            "labels alike, as in scores[~mask]"
+        )
+    try:
+        return np.asarray(given)
+    except RuntimeError as error:
+        # PyTorch does not convert tensors that require a gradient.
+        raise ValueError(
+            f"{what} are no array: {error}; pass {what}.detach(), since solve has no gradient"
+        ) from error
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{what} must be real numbers, one per item: {error}") from error

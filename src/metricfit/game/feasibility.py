@@ -18,10 +18,21 @@ from metricfit.game.linear_program import minimise
 from metricfit.game.strategy import Strategy, mix
 from metricfit.metrics import Constraint
 
-__all__ = ["SLACK_TOLERANCE", "constraint_rows", "constraint_slacks", "make_feasible", "most_slack"]
+__all__ = [
+    "SLACK_TOLERANCE",
+    "constraint_rows",
+    "constraint_slacks",
+    "make_feasible",
+    "most_slack",
+    "slack_tolerances",
+]
 
 SLACK_TOLERANCE = 1e-9
-"""A predictor may miss a constraint by this much, for rounding."""
+"""A predictor may miss a constraint on a metric between -1 and 1 by this much, for rounding."""
+
+# Constraints that can be met within this share of the tolerance are accepted. The rest of it bounds the
+# multipliers: a predictor that has some slack left makes large ones expensive.
+ACCEPTED = 0.25
 
 # Below this slack the best pure choice of (k, m) is not trusted to be good enough to mix with.
 PURE_SLACK = 1e-3
@@ -29,9 +40,14 @@ PURE_SLACK = 1e-3
 
 @lru_cache(maxsize=1024)
 def constraint_rows(
-    constraints: tuple[Constraint, ...], n: int, positives: int
+    constraints: tuple[Constraint, ...],
+    n: int,
+    positives: int,
+    allowed: tuple[int, ...] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return `gain` and `offset` of the constraints, each of shape (C, n + 1), after checking them.
+
+    Sizes that are not `allowed` miss every constraint by more than any other set, so that they never help.
 
     Raises
     ------
@@ -56,18 +72,56 @@ def constraint_rows(
         sign = 1.0 if constraint.sense == ">=" else -1.0
         gain[c] = sign * alpha
         offset[c] = sign * (beta - constraint.threshold)
+    if allowed is not None:
+        forbidden = ~np.isin(sizes, allowed)
+        corners = _corner_slacks(gain, offset, positives)[:, np.tile(~forbidden, 2)]
+        span = np.ptp(corners, axis=1)
+        gain[:, forbidden] = 0.0
+        offset[:, forbidden] = (corners.min(axis=1) - np.where(span > 0.0, span, 1.0))[:, None]
+    unit_gain, unit_offset, unit = _in_units(gain, offset, positives)
+    enough = -ACCEPTED * SLACK_TOLERANCE
     for c, constraint in enumerate(constraints):
-        best = _best_pure(gain[c : c + 1], offset[c : c + 1], positives)[2]
-        if best < -SLACK_TOLERANCE:
-            raise InfeasibleConstraintsError(_sentence(constraint, best, (), n, positives))
+        best = _best_pure(unit_gain[c : c + 1], unit_offset[c : c + 1], positives)[2]
+        if best < enough:
+            raise InfeasibleConstraintsError(_sentence(constraint, best * unit[c], (), n, positives, allowed))
     for c in range(1, len(constraints)):
         known = slice(0, c + 1)
-        if _best_pure(gain[known], offset[known], positives)[2] >= 0.0:
+        if _best_pure(unit_gain[known], unit_offset[known], positives)[2] >= 0.0:
             continue
-        if _best_mixed(gain[known], offset[known], positives)[1] < -SLACK_TOLERANCE:
-            best = _best_beside_others(gain[known], offset[known], positives)
-            raise InfeasibleConstraintsError(_sentence(constraints[c], best, constraints[:c], n, positives))
+        if _best_mixed(unit_gain[known], unit_offset[known], positives)[1] < enough:
+            best = _best_beside_others(unit_gain[known], unit_offset[known], positives) * unit[c]
+            raise InfeasibleConstraintsError(
+                _sentence(constraints[c], best, constraints[:c], n, positives, allowed)
+            )
     return gain, offset
+
+
+def slack_tolerances(
+    gain: NDArray[np.float64], offset: NDArray[np.float64], split: int
+) -> NDArray[np.float64]:
+    """By how much a predictor may miss each constraint: 1e-9, and more for metrics beyond -1 and 1.
+
+    The game is played with constraints that are loosened by this much. So a threshold that is off by
+    rounding changes nothing, and multipliers that are too large show in the upper bound.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> gain, offset = constraint_rows((mf.precision >= 0.5, mf.get_metric("1000*tp") >= 0), 3, 2)
+    >>> slack_tolerances(gain, offset, 2)
+    array([1.e-09, 1.e-06])
+    """
+    return SLACK_TOLERANCE * _in_units(gain, offset, split)[2]
+
+
+def _in_units(
+    gain: NDArray[np.float64], offset: NDArray[np.float64], split: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the rows divided by the magnitude of their slacks, where it is above 2, and what by."""
+    if gain.shape[0] == 0:
+        return gain, offset, np.ones(0)
+    unit = np.maximum(1.0, 0.5 * np.abs(_corner_slacks(gain, offset, split)).max(axis=1))
+    return gain / unit[:, None], offset / unit[:, None], unit
 
 
 def most_slack(gain: NDArray[np.float64], offset: NDArray[np.float64], split: int) -> Strategy:
@@ -162,7 +216,9 @@ def make_feasible(
     """
     if gain.shape[0] == 0:
         return predictor
-    enough = -SLACK_TOLERANCE / 2
+    gain, offset, _ = _in_units(gain, offset, split)
+    # Solvers loosen constraints by half the tolerance at most, and are off by rounding.
+    enough = -0.75 * SLACK_TOLERANCE
     slacks = constraint_slacks(gain, offset, split, predictor)
     if slacks.min() >= enough:
         return predictor
@@ -291,13 +347,21 @@ def _best_beside_others(gain: NDArray[np.float64], offset: NDArray[np.float64], 
 
 
 def _sentence(
-    constraint: Constraint, slack: float, others: tuple[Constraint, ...], n: int, positives: int
+    constraint: Constraint,
+    slack: float,
+    others: tuple[Constraint, ...],
+    n: int,
+    positives: int,
+    allowed: tuple[int, ...] | None,
 ) -> str:
     at_least = constraint.sense == ">="
     best = constraint.threshold + (slack if at_least else -slack)
+    # Close to the threshold more digits are needed to tell the two apart.
+    text = f"{best:.6g}" if abs(slack) > 1e-5 * abs(best) else repr(best)
     together = f" together with {' and '.join(map(str, others))}" if others else ""
+    sizes = "" if allowed is None else f" with the sizes {', '.join(map(str, allowed))}"
     return (
-        f"no prediction reaches {constraint}{together} on these labels "
-        f"({positives} positives of {n}): {'at most' if at_least else 'at least'} {best:.6g} is possible; "
+        f"no prediction reaches {constraint}{together}{sizes} on these labels "
+        f"({positives} positives of {n}): {'at most' if at_least else 'at least'} {text} is possible; "
         "relax the threshold or use larger batches"
     )

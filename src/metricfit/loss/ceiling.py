@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from metricfit.game import TABLE_LIMIT
-from metricfit.game.feasibility import SLACK_TOLERANCE, constraint_rows
+from metricfit.game.feasibility import constraint_rows, slack_tolerances
 from metricfit.game.linear_program import minimise
 from metricfit.metrics import Metric
 
@@ -66,12 +66,13 @@ def ceiling(metric: Metric, n: int, positives: int) -> float:
         return float(worth.max())
     gain, offset = constraint_rows(metric.constraints, n, positives)
     slack = np.hstack((gain * fewest + offset, gain * most + offset))
-    if slack[:, truth].min() >= -SLACK_TOLERANCE and worth[truth] >= worth.max():
+    tolerances = slack_tolerances(gain, offset, positives)
+    if np.all(slack[:, truth] >= -tolerances) and worth[truth] >= worth.max():
         return float(worth[truth])
     best = minimise(
         -worth,
         -slack,
-        np.full(len(slack), SLACK_TOLERANCE),
+        tolerances,
         np.ones((1, worth.size)),
         np.ones(1),
         slice(0, 0),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricfit.game import Game, Strategy, adversary_values, clean, make_feasible, predictor_values
-from metricfit.metrics import Metric
+from metricfit.game.payoff import Payoff
 from metricfit.solvers.projection import project
 from metricfit.solvers.solution import Answer
 
@@ -119,7 +119,7 @@ class _Operator:
 
 
 @lru_cache(maxsize=16)
-def _operator(metric: Metric, n: int) -> _Operator:
+def _operator(metric: Payoff, n: int) -> _Operator:
     alpha, beta = metric.table(n)
     each = 1.0 / np.arange(1, n + 1)
     inner = np.ascontiguousarray(alpha[1:, 1:])

@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from metricfit.game import Game, Strategy
-from metricfit.game.linear_program import TOLERANCE, minimise
+from metricfit.game import Game, Strategy, extent, slack_tolerances
+from metricfit.game.linear_program import TOLERANCE, minimise_by_dual
 from metricfit.solvers.solution import Answer
 
 __all__ = ["MAX_ITEMS", "solve_exact_lp"]
@@ -48,6 +48,8 @@ def solve_exact_lp(game: Game, tol: float) -> Answer:
     ------
     ValueError
         If the game has more than ``MAX_ITEMS`` items.
+    ArithmeticError
+        If HiGHS finds no optimum.
     """
     n = game.n
     if n > MAX_ITEMS:
@@ -56,15 +58,21 @@ def solve_exact_lp(game: Game, tol: float) -> Answer:
             "whose answer is certified as well"
         )
     inner = n - 1
-    rows, equations = _rows(game), _equations(game)
+    # HiGHS is made for numbers near one.
+    unit = extent(game.metric, n)[2]
+    rows, equations = _rows(game, unit), _equations(game)
     unknowns = rows.shape[1]
     marginals, sizes = slice(inner * n), slice(inner * n, inner * n + n + 1)
     bound = sizes.stop
     cost = np.zeros(unknowns)
-    cost[marginals] = -np.tile(game.scores, inner)
-    cost[bound - 1] = -game.scores.sum()
+    cost[marginals] = -np.tile(game.scores / unit, inner)
+    cost[bound - 1] = -game.scores.sum() / unit
     cost[bound] = 1.0
-    best = minimise(
+    # Loosening the constraints a little keeps the multipliers finite where only certain sets meet them.
+    constraints = game.gain.shape[0]
+    if constraints:
+        cost[unknowns - constraints :] = 0.5 * slack_tolerances(game.gain, game.offset, game.split)
+    best = minimise_by_dual(
         cost,
         rows,
         np.zeros(rows.shape[0]),
@@ -76,19 +84,19 @@ def solve_exact_lp(game: Game, tol: float) -> Answer:
     return Answer(
         adversary=_strategy(best.unknowns[sizes], best.unknowns[marginals]),
         predictor=_strategy(best.prices[sizes], best.prices[marginals]),
-        multipliers=best.unknowns[unknowns - game.gain.shape[0] :],
+        multipliers=unit * best.unknowns[unknowns - constraints :],
         iterations=best.iterations,
     )
 
 
-def _rows(game: Game) -> sp.csr_array:
+def _rows(game: Game, unit: float) -> sp.csr_array:
     """Inequalities ``rows @ unknowns <= 0``: item values, predictor's sizes, marginals below sizes.
 
-    The unknowns are, in this order: marginals by size 1 … n - 1 and item, sizes 0 … n, the bound w,
-    t by size, u by size and item, the constraints' multipliers.
+    Payoffs are measured in `unit`. The unknowns are, in this order: marginals by size 1 … n - 1 and item,
+    sizes 0 … n, the bound w, t by size, u by size and item, the constraints' multipliers.
     """
     n, inner, constraints = game.n, game.n - 1, game.gain.shape[0]
-    alpha, beta = game.metric.table(n)
+    alpha, beta = (table / unit for table in game.metric.table(n))
     counts = np.arange(n + 1)
     # A whole set is certain to hold any item, so its true positives are known from the sizes alone.
     worth = beta.copy()

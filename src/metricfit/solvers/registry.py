@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from metricfit.solvers.solution import Answer
 
-__all__ = ["DEFAULT", "check_options", "find_judge", "find_solver", "resolve", "solvers"]
+__all__ = ["DEFAULT", "LAST_RESORT", "check_options", "find_judge", "find_solver", "resolve", "solvers"]
 
 Floats = NDArray[np.float64]
 
@@ -30,6 +30,7 @@ SOLVERS = MappingProxyType(
 JUDGES = MappingProxyType({"fast": "metricfit.solvers.fast:judge_fast"})
 
 DEFAULT = "fast"
+LAST_RESORT = "exact-lp"
 
 
 def solvers() -> tuple[str, ...]:

@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 
 from metricfit.game import Strategy
 
-__all__ = ["Answer", "Certified", "ConvergenceWarning", "Solution"]
+__all__ = ["Answer", "Certified", "ConvergenceWarning", "Solution", "gap_text", "has_converged"]
+
+ENOUGH = 1.001
+"""A gap may exceed the tolerance by a thousandth of it: nobody wants to be warned about that."""
 
 
 class ConvergenceWarning(UserWarning):
@@ -76,7 +79,7 @@ class Solution:
     solver : str
         Name of the solver that found the answer.
     converged : bool
-        Whether the gap is within the tolerance asked for.
+        Whether the gap is within the tolerance asked for, give or take a thousandth of it.
 
     Examples
     --------
@@ -146,7 +149,7 @@ class Certified(NamedTuple):
                 multipliers=multipliers,
                 iterations=int(iterations),
                 solver=self.solver,
-                converged=gap <= self.tol,
+                converged=has_converged(gap, self.tol),
             )
             for (value, gap, iterations), (adversary, predictor), multipliers in zip(
                 self.verdict.tolist(), self.inclusion, self.multipliers, strict=True
@@ -164,3 +167,31 @@ class Certified(NamedTuple):
             parts[0].solver,
             parts[0].tol,
         )
+
+
+def has_converged(gap: float, tol: float) -> bool:
+    """Tell whether a certified gap is within the tolerance.
+
+    A negative gap never is: bounds that contradict each other prove nothing.
+
+    Examples
+    --------
+    >>> has_converged(1.0004e-4, 1e-4), has_converged(1.1e-4, 1e-4), has_converged(-1e-3, 1e-4)
+    (True, False, False)
+    """
+    return 0.0 <= gap <= ENOUGH * tol
+
+
+def gap_text(gap: float, tol: float) -> str:
+    """Return a gap with as many digits as it takes to tell it from a smaller tolerance.
+
+    Examples
+    --------
+    >>> gap_text(0.0234, 1e-4), gap_text(1.0021e-4, 1e-4)
+    ('0.023', '0.0001002')
+    """
+    for digits in range(2, 17):
+        text = f"{gap:.{digits}g}"
+        if float(text) > tol:
+            return text
+    return repr(gap)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Sequence
@@ -11,20 +12,33 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metricfit.game import (
+    TABLE_LIMIT,
     Game,
-    average_ties,
-    bounds,
+    batch_rounding,
     checked_input,
-    clean,
+    extent,
     inclusion_in_order,
-    make_feasible,
     make_game,
 )
 from metricfit.metrics import Metric
-from metricfit.solvers.registry import check_options, find_judge, find_solver, resolve
-from metricfit.solvers.solution import Answer, Certified, ConvergenceWarning, Solution
+from metricfit.solvers.certificate import (
+    Certificate,
+    better_of,
+    certificate,
+    plain_answer,
+    with_fitted_multipliers,
+)
+from metricfit.solvers.registry import DEFAULT, LAST_RESORT, check_options, find_judge, find_solver, resolve
+from metricfit.solvers.solution import (
+    Answer,
+    Certified,
+    ConvergenceWarning,
+    Solution,
+    gap_text,
+    has_converged,
+)
 
-__all__ = ["certify", "solve", "solve_many"]
+__all__ = ["certified", "certify", "solve", "solve_many"]
 
 Floats = NDArray[np.float64]
 
@@ -85,7 +99,7 @@ def solve(
     if not solution.converged:
         reason = f" ({note})" if note else ""
         warnings.warn(
-            f"solver {solution.solver!r} stopped with a gap of {solution.gap:.2g}, more than "
+            f"solver {solution.solver!r} stopped with a gap of {gap_text(solution.gap, tol)}, more than "
             f"tol={tol:g}{reason}; the value lies between {solution.lower:.6g} and {solution.value:.6g}",
             ConvergenceWarning,
             stacklevel=2,
@@ -95,6 +109,9 @@ def solve(
 
 THREADED_WORK = 6_000
 """Sum of squared numbers of items from which a batch of games is worth threads."""
+
+LAST_RESORT_ITEMS = 40
+"""Up to this many items the linear program is tried where the default solver misses the tolerance."""
 
 
 def solve_many(
@@ -158,7 +175,7 @@ def solve_many(
     if missed:
         warnings.warn(
             f"solver {solutions[0].solver!r} stopped with a gap larger than tol={tol:g} in {len(missed)} of "
-            f"{len(solutions)} games; the largest gap is {max(missed):.2g}",
+            f"{len(solutions)} games; the largest gap is {gap_text(max(missed), tol)}",
             ConvergenceWarning,
             stacklevel=2,
         )
@@ -188,7 +205,7 @@ def certify(
     Examples
     --------
     >>> import metricfit as mf
-    >>> rows = np.array([[0.5, -0.5], [-0.5, 0.5]])
+    >>> rows = np.array([[0.7, -0.7], [-0.7, 0.7]])
     >>> (found,) = certify(mf.accuracy, [rows], [rows > 0], "exact-lp", 1e-4, {})
     >>> abs(found.inclusion[:, 0].round(4))
     array([[1., 0.],
@@ -242,14 +259,17 @@ def _certify_part(
 ) -> Certified:
     """Certify games of one size: all of them the quick way, where there is one, and then those it missed."""
     games, n = scores.shape
-    if judge := find_judge(name):
-        inclusion, verdict = judge(metric, scores, tol, **options)
-    else:
-        inclusion, verdict = np.empty((games, 2, n)), np.full((games, 3), np.inf)
     multipliers = np.zeros((games, len(metric.constraints)))
     notes = [""] * games
+    inclusion, verdict = np.empty((games, 2, n)), np.full((games, 3), np.inf)
+    if (judge := find_judge(name)) and not metric.constraints and n <= TABLE_LIMIT:
+        rounding = batch_rounding(metric, scores)
+        aim = _attainable(tol, 2.0 * float(rounding.max(initial=0.0)), extent(metric, n)[2])
+        inclusion, verdict = judge(metric, scores, aim, **options)
+        verdict[:, 0] += rounding
+        verdict[:, 1] += 2.0 * rounding
     for game, (_, gap, _) in enumerate(verdict.tolist()):
-        if not gap <= tol:
+        if not has_converged(gap, tol):
             notes[game] = _solve_game(
                 make_game(metric, scores[game], labels[game]),
                 name,
@@ -264,12 +284,20 @@ def _certify_part(
 
 def _checked_request(solver: str, tol: float, options: dict[str, object]) -> tuple[str, float]:
     name = resolve(solver)
-    tol = float(tol)
-    if not tol > 0.0:
-        raise ValueError(f"tol must be a positive number, got {tol:g}")
+    try:
+        number = float(tol)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"tol must be a positive number, got {tol!r}") from error
+    if not 0.0 < number < math.inf:
+        raise ValueError(f"tol must be a positive number, got {number:g}")
     if options:
         check_options(name, options)
-    return name, tol
+    return name, number
+
+
+def _attainable(tol: float, rounding: float, terms: float) -> float:
+    """Return the tolerance that a solver is asked for: no less than rounding, no more than the payoffs."""
+    return max(min(tol, terms), rounding)
 
 
 def _solve_game(
@@ -281,15 +309,51 @@ def _solve_game(
     verdict: Floats,
     multipliers: Floats,
 ) -> str:
-    """Let the solver play, certify what it found, write that down, and return what it has to say."""
-    answer: Answer = find_solver(name)(game, tol, **options)
-    multipliers[:] = np.maximum(answer.multipliers, 0.0)
-    adversary = average_ties(game.scores, game.split, clean(answer.adversary))
-    predictor = average_ties(game.scores, game.split, clean(answer.predictor))
-    predictor = make_feasible(game.gain, game.offset, game.split, predictor)
-    lower, upper = bounds(game, adversary, multipliers, predictor)
-    # Rounding may put the bounds in the wrong order by a few units in the last place.
-    verdict[:] = upper, max(upper - lower, 0.0), answer.iterations
-    inclusion_in_order(adversary.marginals, adversary.blocks, game.order, inclusion[0])
-    inclusion_in_order(predictor.marginals, predictor.blocks, game.order, inclusion[1])
-    return answer.note
+    """Solve a game, write down what was found, and return what the solver has to say."""
+    found, iterations, note = certified(game, name, tol, options)
+    verdict[:] = found.upper, found.gap, iterations
+    multipliers[:] = found.multipliers
+    for player, strategy in enumerate((found.adversary, found.predictor)):
+        inclusion_in_order(strategy.marginals, strategy.blocks, game.order, inclusion[player])
+    return note
+
+
+def certified(game: Game, name: str, tol: float, options: dict[str, object]) -> tuple[Certificate, int, str]:
+    """Let the solver play, and the last resort if it fails; return what they prove, iterations and a note.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> found, _, _ = certified(make_game(mf.accuracy, [0.7, -0.7]), "exact-lp", 1e-4, {})
+    >>> round(found.lower, 6), round(found.upper, 6)
+    (0.3, 0.3)
+    """
+    rounding, terms = 0.0, math.inf
+    if game.n <= TABLE_LIMIT:
+        rounding = 2.0 * float(batch_rounding(game.metric, game.scores[None])[0])
+        terms = extent(game.metric, game.n)[2]
+    aim = _attainable(tol, rounding, terms)
+    found, iterations, note = _played(game, name, aim, options)
+    if name == DEFAULT and game.n <= LAST_RESORT_ITEMS and not has_converged(found.gap, aim):
+        other, _, failure = _played(game, LAST_RESORT, aim, {})
+        found = better_of(found, other)
+        note = failure or "the linear program finished it"
+    if not found.gap >= 0.0:
+        found = certificate(game, plain_answer(game, 0, ""))
+        note = "its bounds contradicted each other, which should not happen: please report this game"
+    if rounding > tol:
+        note = f"no gap below {rounding:.1g} can be certified in double precision"
+    return found, iterations, note
+
+
+def _played(game: Game, name: str, tol: float, options: dict[str, object]) -> tuple[Certificate, int, str]:
+    """Return what a solver proves, its iterations and its note; something is proved even if it fails."""
+    try:
+        answer: Answer = find_solver(name)(game, tol, **options)
+        found = certificate(game, answer)
+    except ArithmeticError as error:
+        answer = plain_answer(game, 0, f"{name} broke down: {error}")
+        found = certificate(game, answer)
+    if game.gain.shape[0] and not has_converged(found.gap, tol):
+        found = with_fitted_multipliers(game, found, tol)
+    return found, answer.iterations, answer.note

@@ -249,8 +249,8 @@ def solve_games(
                     alpha, beta, canonical, predictor.sizes, predictor.weights, averaged, merged
                 )
             )
-        # Rounding may put the bounds in the wrong order by a few units in the last place.
-        verdict[game, 0], verdict[game, 1] = upper, max(upper - lower, 0.0)
+        # As they are: who called allows for rounding, and for nothing beyond it.
+        verdict[game, 0], verdict[game, 1] = upper, upper - lower
         verdict[game, 2] = iterations
     if sizes.shape[1] > 0:
         write_down(adversary, sizes[0], weights[0], marginals[0])

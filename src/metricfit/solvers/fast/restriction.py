@@ -9,7 +9,7 @@ import numpy as np
 
 from metricfit.game import Game, most_slack
 from metricfit.game.feasibility import constraint_rows
-from metricfit.metrics import Metric
+from metricfit.game.payoff import AdjustedMetric, Payoff
 
 from .pinning import Held
 from .playing import Setting
@@ -28,7 +28,7 @@ class Tables(NamedTuple):
     reach: float  # no single item can change the metric by more than half of this
 
 
-def tables_at(metric: Metric, n: int, rows: Ints, columns: Ints) -> Tables:
+def tables_at(metric: Payoff, n: int, rows: Ints, columns: Ints) -> Tables:
     """Tables at these sizes. Against the full set, the last column, everything is in beta."""
     k, l = rows[:, None], columns[None, :]
     alpha, beta = metric.coefficients(k, l, n)
@@ -42,14 +42,14 @@ def tables_at(metric: Metric, n: int, rows: Ints, columns: Ints) -> Tables:
 
 
 @lru_cache(maxsize=64)
-def whole_tables(metric: Metric, n: int) -> tuple[Tables, Ints]:
+def whole_tables(metric: Payoff, n: int) -> tuple[Tables, Ints]:
     """Tables at all sizes, kept for the batch sizes in use, and the sizes themselves."""
     sizes = np.arange(n + 1)
     return tables_at(metric, n, sizes, sizes), sizes
 
 
 @lru_cache(maxsize=256)
-def whole_setting(metric: Metric, n: int, split: int) -> Held[Setting]:
+def whole_setting(metric: Payoff, n: int, split: int) -> Held[Setting]:
     """Return the setting of games of `n` items, every item and size on its own.
 
     Under constraints ``split`` is the number of positive labels, otherwise `n`.
@@ -58,7 +58,8 @@ def whole_setting(metric: Metric, n: int, split: int) -> Held[Setting]:
     numbers = sizes.astype(np.float64)
     limits, opening, order = np.empty((2, 0, n + 1)), NO_ROWS, np.arange(n)
     if metric.constraints:
-        gain, offset = constraint_rows(metric.constraints, n, split)
+        allowed = metric.allowed if isinstance(metric, AdjustedMetric) else None
+        gain, offset = constraint_rows(metric.constraints, n, split, allowed)
         limits, opening, order = np.stack((gain, offset)), most_slack(gain, offset, split).sizes, NO_ORDER
     setting = Setting(
         tables.tables,

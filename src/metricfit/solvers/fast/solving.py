@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from threading import Lock
 from typing import NamedTuple
@@ -19,7 +18,6 @@ from metricfit.game import (
     predictor_values,
 )
 from metricfit.metrics import Metric, accuracy
-from metricfit.solvers.lp import solve_exact_lp
 from metricfit.solvers.solution import Answer
 
 from .compiling import compile_solver
@@ -47,9 +45,6 @@ FIRST_TARGET, SECOND_TARGET = 0.99, 0.1
 COMPILING = Lock()
 """Held while the kernels compile, so that threads wait for each other instead of all announcing it."""
 
-LINEAR_PROGRAM_ITEMS = 40
-"""Up to this many items the linear program is the last resort."""
-
 NO_TABLE = np.empty((0, 0))
 NO_TABLE.flags.writeable = False
 
@@ -67,7 +62,7 @@ def solve_fast(game: Game, tol: float, *, max_iter: int = 150) -> Answer:
         Gap to reach. The answer is polished to slightly less, so that cleaning it up leaves room.
     max_iter : int
         Newton steps of the first attempt. If it misses, others follow with more steps and another
-        regularisation and, for a few items, the linear program; the note of the answer says so.
+        regularisation; the note of the answer says so.
     """
     _ready()
     if game.n <= SINGLE_ITEMS:
@@ -162,9 +157,6 @@ def _solve_items(game: Game, tol: float, max_iter: int) -> Answer:
         answer = Answer(best.adversary, best.predictor, best.multipliers, iterations, note)
         if best.gap <= target and _survives(game, answer, tol):
             return answer
-    if game.n <= LINEAR_PROGRAM_ITEMS:
-        exact = solve_exact_lp(game, tol)
-        return replace(exact, iterations=iterations, note="the linear program finished it")
     return answer or _plain_answer(game, iterations)
 
 
