@@ -89,14 +89,14 @@ def slacks(constraints: tuple[mf.Constraint, ...], labels: NDArray[np.int64]) ->
 def enumerated_value(
     table: NDArray[np.float64], scores: NDArray[np.float64], slack: NDArray[np.float64] | None = None
 ) -> float | None:
-    """Value of the 2^n by 2^n game, or None if no mixture of predictions meets the constraints.
+    """Value of the 2^n by 2^n game, or of some of its rows, or None if no mixture of predictions meets the constraints.
 
     The predictor's side: the largest w that a feasible mixture over sets guarantees.
     """
     sets = all_sets(scores.size)
     game = table - sets @ scores
-    count = len(sets)
-    rows = np.hstack((-game.T, np.ones((count, 1))))
+    count = len(table)
+    rows = np.hstack((-game.T, np.ones((len(sets), 1))))
     if slack is not None:
         rows = np.vstack((rows, np.hstack((-slack.T, np.zeros((slack.shape[1], 1))))))
     result = linprog(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 import metricfit as mf
 from metricfit.game import make_game
@@ -26,6 +27,14 @@ CONSTRAINED = mf.precision_at_recall(0.8)
         (np.array(["2020-01-01"], dtype="datetime64[D]"), "scores must be real numbers"),
         ([None, 0.5], "scores must be real numbers|scores must be finite"),
         ([[0.1, 0.2], [0.3]], "scores must be real numbers"),
+        ([0.1, 10**400], "scores must be real numbers, one per item: int too large"),
+        ([0.1, -1e200], r"scores must be between -1e\+100 and 1e\+100, but scores\[1\] is -1e\+200"),
+        (
+            torch.tensor([0.1, 0.2], requires_grad=True),
+            r"pass scores\.detach\(\), since solve has no gradient",
+        ),
+        (np.ma.masked_array([0.1, 0.2], [True, False]), "scores are a masked array"),
+        (np.ma.masked_array([0.1, 0.2]), "scores are a masked array"),
     ],
 )
 def test_bad_scores_are_refused(scores, sentence):
@@ -44,6 +53,8 @@ def test_bad_scores_are_refused(scores, sentence):
         (["yes", "no", "no"], "labels must be 0 or 1, got yes"),
         ([1, 0], r"shape of the scores, \(3,\), got \(2,\)"),
         ([[1], [0], [1]], r"shape of the scores, \(3,\), got \(3, 1\)"),
+        (np.ma.masked_array([1, 0, 1], [True, False, False]), "labels are a masked array"),
+        (torch.tensor([1.0, 0.0, 1.0], requires_grad=True), r"pass labels\.detach\(\)"),
     ],
 )
 def test_bad_labels_are_refused(metric, labels, sentence):

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 import torch
 
@@ -183,7 +184,15 @@ BAD_BATCHES = {
     "no labels": ([[], []], [[], []], ValueError, "2 items and 0 labels"),
     "lengths": ([0.1, 0.2], [1], ValueError, "shape (2,) and targets of shape (1,) do not match"),
     "scalar": (0.1, 1, ValueError, "must have the shape (n,), (n, 1) or (n, labels), not ()"),
-    "image": ([[[0.1]]], [[[1]]], ValueError, "flatten them"),
+    "image": ([[[0.1]]], [[[1]]], ValueError, "pass logits.flatten() and targets.flatten()"),
+    "masks": ([[[[0.1]]]], [[[[1]]]], ValueError, "the pixels of masks, pass logits.flatten()"),
+    "channels": ([[[[0.1]], [[0.2]]]], [[[[1]], [[0]]]], ValueError, "movedim(1, -1).reshape(-1, 2)"),
+    "classes": (
+        [[0.1, 0.2, 0.3]] * 2,
+        [2, 0],
+        ValueError,
+        "one_hot(targets.flatten(), 3), and predict the class",
+    ),
     "two classes": ([[0.1, 0.2]] * 3, [1, 0, 1], ValueError, "logits[:, 1] - logits[:, 0]"),
     "transposed": ([[0.1, 0.2, 0.3]], [[1], [0], [1]], ValueError, "do not match"),
     "integers": ([1, 2], [0, 1], TypeError, "logits must be floating point numbers"),
@@ -196,6 +205,47 @@ def test_a_bad_batch_is_refused_in_a_sentence(name):
     logits, targets, error, message = BAD_BATCHES[name]
     with pytest.raises(error, match=re.escape(message)):
         f1_loss()(torch.tensor(logits), torch.tensor(targets))
+
+
+def test_arrays_are_refused_in_a_sentence():
+    for logits, targets, name in (
+        (np.zeros(3), torch.zeros(3), "logits"),
+        (torch.zeros(3), np.zeros(3), "targets"),
+        (torch.zeros(3), [0, 1, 0], "targets"),
+    ):
+        with pytest.raises(TypeError, match=f"{name} must be a tensor of PyTorch, not .*torch.as_tensor"):
+            f1_loss()(logits, targets)
+
+
+def test_a_gap_within_a_thousandth_of_the_tolerance_is_not_warned_about(monkeypatch):
+    logits, targets = a_batch(12, seed=14)
+    gap = mf.MetricLoss(mf.mcc, solver="admm", tol=1.0)
+    gap(logits, targets)
+    reached = gap.last_solution.gap
+    # Warnings are errors.
+    mf.MetricLoss(mf.mcc, solver="admm", tol=reached * 0.9995)(logits, targets)
+    with pytest.warns(mf.ConvergenceWarning, match="stopped with a gap of"):
+        mf.MetricLoss(mf.mcc, solver="admm", tol=1e-15)(logits, targets)
+
+
+def test_a_loss_below_what_the_gap_allows_is_no_answer():
+    truth = np.array([[True, False]])
+    for value, contradicts in ((1.0 + 5e-5, False), (1.1, True)):
+        losses, slopes = np.empty(1), np.empty(2)
+        gap = settle_up(
+            np.array([0]),
+            np.array([[0, 1]]),
+            1.0,
+            np.zeros((1, 2)),
+            np.zeros((1, 2)),
+            truth,
+            np.ones(1),
+            np.array([[value, 1e-4, 3.0]]),
+            np.zeros((1, 2, 2)),
+            losses,
+            slopes,
+        )
+        assert np.isinf(gap) == contradicts
 
 
 def test_the_ignored_index_is_named_when_targets_are_refused():

@@ -1,4 +1,4 @@
-"""No certificate is false: constraints without slack, nearly contradictory ones, tolerances below rounding."""
+"""No certificate is false: with constraints that nearly contradict each other, at any tolerance."""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,6 +11,9 @@ import numpy as np
 import pytest
 
 import metricfit as mf
+from metricfit.game import Strategy, make_game
+from metricfit.solvers.certificate import certificate
+from metricfit.solvers.solution import Answer, Certified, gap_text, has_converged
 
 SOLVERS = [name for name in mf.solvers() if name != "auto"]
 METRICS = [mf.f1, mf.accuracy, mf.mcc, mf.kappa]
@@ -99,7 +104,7 @@ def test_a_solver_that_misses_the_tolerance_warns_once_with_its_gap():
     assert len(caught) == 1
     assert not solution.converged
     assert solution.iterations == 5
-    assert f"{solution.gap:.2g}" in str(caught[0].message)
+    assert gap_text(solution.gap, 1e-9) in str(caught[0].message)
 
 
 def test_many_games_that_miss_the_tolerance_warn_once():
@@ -131,6 +136,9 @@ def test_admm_comes_close_with_enough_iterations():
         ({"solver": "simplex"}, ValueError, "unknown solver 'simplex'; choose one of auto, fast, exact-lp"),
         ({"tol": 0.0}, ValueError, "tol must be a positive number, got 0"),
         ({"tol": float("nan")}, ValueError, "tol must be a positive number"),
+        ({"tol": float("inf")}, ValueError, "tol must be a positive number, got inf"),
+        ({"tol": 10**400}, ValueError, "tol must be a positive number, got 1000"),
+        ({"tol": "tight"}, ValueError, "tol must be a positive number, got 'tight'"),
         ({"solver": "exact-lp", "rho": 2.0}, TypeError, "has no option 'rho'; it has no options"),
         ({"solver": "admm", "steps": 2}, TypeError, "no option 'steps'; its options are rho, max_iter"),
         ({"solver": "admm", "rho": 0.0}, ValueError, "rho must be a positive number, got 0"),
@@ -157,3 +165,98 @@ def test_value_is_what_the_adversary_guarantees():
     solution = mf.solve(mf.f1, [0.2, -0.1, 0.05], solver="exact-lp")
     assert solution.lower == solution.value - solution.gap
     assert solution.converged
+
+
+@pytest.mark.parametrize("tol", [1e300, 1e4, 2.0])
+def test_a_tolerance_above_all_payoffs_is_met(solver, tol):
+    solution = mf.solve(mf.f1, [0.1, 0.2], solver=solver, tol=tol)
+    assert solution.converged
+    assert 0.0 <= solution.gap <= 2.0
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_a_tolerance_below_rounding_ends_in_bounded_time(solver, metric):
+    mf.solve(metric, [0.1, 0.2], solver=solver, tol=0.5)
+    started = time.thread_time()
+    with pytest.warns(mf.ConvergenceWarning, match=r"no gap below .* can be certified in double precision"):
+        solution = mf.solve(metric, np.linspace(-1e-3, 1e-3, 12), solver=solver, tol=1e-15)
+    assert time.thread_time() - started < 5.0
+    assert solution.gap < (0.1 if solver == "admm" else 1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1e-3, 1e-2, 0.03, 0.1])
+def test_the_linear_program_does_not_cycle(scale):
+    started = time.thread_time()
+    solution = mf.solve(mf.kappa, np.linspace(-scale, scale, 12), solver="exact-lp", tol=1e-7)
+    assert solution.converged
+    assert solution.iterations < 5000
+    assert time.thread_time() - started < 1.0
+
+
+@pytest.mark.parametrize("scale", [1e9, 1e12, 1e30])
+def test_huge_scores_and_metrics_end_in_valid_bounds(solver, scale):
+    huge = mf.get_metric(f"2*{scale:.0f}*tp/(pp + ap)") if scale < 1e20 else mf.f1
+    noise = np.linspace(-0.5, 0.5, 12)
+    for metric, scores in ((mf.f1, scale * noise), (huge, noise)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", mf.ConvergenceWarning)
+            solution = mf.solve(metric, scores, solver=solver)
+        assert np.isfinite([solution.value, solution.gap]).all()
+        assert solution.gap >= 0.0
+
+
+def test_a_solver_that_breaks_down_leaves_a_certified_answer(monkeypatch):
+    def broken(game, tol):
+        raise ArithmeticError("no optimum")
+
+    monkeypatch.setattr(sys.modules["metricfit.solvers.solving"], "find_solver", lambda name: broken)
+    with pytest.warns(mf.ConvergenceWarning, match="exact-lp broke down: no optimum"):
+        solution = mf.solve(mf.f1, [0.3, 0.2, -0.1], solver="exact-lp")
+    monkeypatch.undo()
+    exact = mf.solve(mf.f1, [0.3, 0.2, -0.1], solver="exact-lp")
+    assert solution.lower <= exact.value
+    assert exact.lower <= solution.value
+
+
+def test_bounds_that_contradict_each_other_are_not_believed(monkeypatch):
+    module = sys.modules["metricfit.solvers.certificate"]
+    honest = module.bounds
+
+    def crossed(game, adversary, multipliers, predictor):
+        # What a wrong best response of the predictor would prove against this adversary, and no other.
+        lower, upper = honest(game, adversary, multipliers, predictor)
+        return (lower, upper - 0.1) if adversary.sizes.size > 1 else (lower, upper)
+
+    scores = [0.3, 0.2, -0.1, 0.05]
+    exact = mf.solve(mf.f1, scores, solver="exact-lp")
+    monkeypatch.setattr(module, "bounds", crossed)
+    with pytest.warns(mf.ConvergenceWarning, match="its bounds contradicted each other"):
+        solution = mf.solve(mf.f1, scores, solver="exact-lp")
+    assert not solution.converged
+    assert solution.gap > 1e-4
+    assert solution.lower <= exact.value
+    assert exact.lower <= solution.value
+
+
+def test_a_value_outside_the_range_of_the_payoffs_is_no_certificate(monkeypatch):
+    module = sys.modules["metricfit.solvers.certificate"]
+    game = make_game(mf.f1, [0.1, -0.2])
+    coin = Strategy(np.array([1]), np.ones(1), np.array([[0.5]]), np.array([0, 2]))
+    answer = Answer(coin, coin, np.zeros(0), 1)
+    assert certificate(game, answer).gap >= 0.0
+    monkeypatch.setattr(module, "bounds", lambda *_: (-4.8e18, -4.8e18))
+    assert certificate(game, answer).gap < 0.0
+
+
+def test_a_gap_within_a_thousandth_of_the_tolerance_has_converged():
+    verdict = np.array([[0.5, 1.0005e-4, 3.0], [0.5, 1.0021e-4, 3.0], [0.5, -1e-9, 3.0]])
+    found = Certified(verdict, np.zeros((3, 2, 4)), np.zeros((3, 0)), [""] * 3, "fast", 1e-4)
+    assert [solution.converged for solution in found.solutions()] == [True, False, False]
+    assert not has_converged(float("nan"), 1e-4)
+
+
+@pytest.mark.parametrize("gap", [1.0021e-4, 1.2e-4, 0.3, 1.00000011e-4])
+def test_a_gap_is_printed_larger_than_the_tolerance_that_it_missed(gap):
+    text = gap_text(gap, 1e-4)
+    assert float(text) > 1e-4
+    assert float(text) == pytest.approx(gap, rel=0.05)

@@ -204,8 +204,9 @@ def _as_array(given: ArrayLike, what: str) -> NDArray[np.generic]:
         return np.asarray(given)
     except RuntimeError as error:
         # PyTorch does not convert tensors that require a gradient.
+        reason = str(error).rstrip(".")
         raise ValueError(
-            f"{what} are no array: {error}; pass {what}.detach(), since solve has no gradient"
+            f"{what} are no array: {reason}; pass {what}.detach(), since solve has no gradient"
         ) from error
     except (TypeError, ValueError) as error:
         raise ValueError(f"{what} must be real numbers, one per item: {error}") from error

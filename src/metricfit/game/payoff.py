@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from metricfit.metrics import Constraint, Metric
 
-__all__ = ["AdjustedMetric", "Payoff", "adjusted", "checked_sizes"]
+__all__ = ["AdjustedMetric", "Payoff", "adjusted", "checked_size_scores", "checked_sizes"]
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -90,7 +90,7 @@ Payoff: TypeAlias = Metric | AdjustedMetric
 def adjusted(
     metric: Metric, allowed: tuple[int, ...] | None, size_scores: ArrayLike | None, n: int
 ) -> Payoff:
-    """Return the payoff of a game of `n` items, after checking the scores of the sizes.
+    """Return the payoff of a game of `n` items.
 
     Examples
     --------
@@ -102,6 +102,17 @@ def adjusted(
         return metric
     if size_scores is None:
         return AdjustedMetric(metric, allowed, None)
+    return AdjustedMetric(metric, allowed, tuple(checked_size_scores(size_scores, n).tolist()))
+
+
+def checked_size_scores(size_scores: ArrayLike, n: int) -> Floats:
+    """Return the scores of the sizes as an array, or complain.
+
+    Examples
+    --------
+    >>> checked_size_scores([0, 0.5], 1)
+    array([0. , 0.5])
+    """
     try:
         scores = np.asarray(size_scores, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
@@ -112,8 +123,9 @@ def adjusted(
             f"got {scores.shape}"
         )
     if not np.isfinite(scores).all():
-        raise ValueError("size_scores must be finite")
-    return AdjustedMetric(metric, allowed, tuple(scores.tolist()))
+        worst = int(np.flatnonzero(~np.isfinite(scores))[0])
+        raise ValueError(f"size_scores must be finite, but size_scores[{worst}] is {scores[worst]}")
+    return scores
 
 
 def checked_sizes(allowed: Iterable[int] | None, n: int) -> tuple[int, ...] | None:

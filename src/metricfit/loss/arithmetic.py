@@ -76,6 +76,8 @@ def settle_up(
 ) -> float:
     """Write down the losses of games and their derivatives in the logits; return the largest gap.
 
+    It is infinite if a loss is further below zero than the gap of its game: then its bounds are wrong.
+
     Parameters
     ----------
     slots : ndarray of int, shape (games,)
@@ -104,5 +106,8 @@ def settle_up(
             loss -= truth * scores[game, i]
             slopes[places[game, i]] = (included - truth) * factor
         # The value is an upper bound of the game, so rounding and the gap may take the loss below zero.
+        rounding = 1e-9 * (1.0 + abs(best[game]) + abs(verdict[game, 0]))
+        if loss < -verdict[game, 1] - rounding:
+            gap = np.inf
         losses[slots[game]] = max(loss, 0.0) + beyond
     return gap

@@ -15,12 +15,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from metricfit.game import batch_rounding
 from metricfit.loss.ceiling import ceiling
 from metricfit.loss.record import BatchSolution
 from metricfit.loss.settings import Settings
 from metricfit.solvers import ConvergenceWarning, Solution
 from metricfit.solvers.device import Layout, PlayedGames, solve_games
 from metricfit.solvers.fast.restriction import whole_tables
+from metricfit.solvers.solution import gap_text, has_converged
 
 __all__ = ["DeviceOutcome", "play_on_device"]
 
@@ -94,25 +96,28 @@ class DeviceOutcome:
             reach = whole_tables(self.settings.metric, cuts[group + 1] - cuts[group])[0].reach
             for label in range(labels):
                 lower, upper = bounds[label, group].tolist()
-                gap = upper - lower
+                rounding = batch_rounding(self.settings.metric, scores[label, rows][None])[0]
+                upper += rounding
+                gap = upper + rounding - lower
                 excess = np.maximum(scores[label, rows] - reach, 0.0).sum()
                 solutions.append(
                     Solution(
                         value=upper - float(excess),
-                        gap=gap if np.isnan(gap) else max(gap, 0.0),
+                        gap=gap,
                         adversary=adversary[label, rows],
                         predictor=predictor[label, rows],
                         multipliers=np.zeros(0),
                         iterations=int(report[label, group, 1]),
                         solver="device",
-                        converged=int(report[label, group, 0]) == 0,
+                        # A negative gap is a contradiction beyond rounding.
+                        converged=int(report[label, group, 0]) == 0 and has_converged(gap, self.settings.tol),
                     )
                 )
         missed = [solution.gap for solution in solutions if not solution.converged]
         if missed:
             warnings.warn(
                 f"{len(missed)} of {len(solutions)} games on the device were not solved to "
-                f"tol={self.settings.tol:g}; the largest gap is {np.max(missed):.2g}, where NaN stands for "
+                f"tol={self.settings.tol:g}; the largest gap is {gap_text(float(np.max(missed)), self.settings.tol)}, where NaN stands for "
                 "logits that are not finite",
                 ConvergenceWarning,
                 stacklevel=2,

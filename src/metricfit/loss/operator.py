@@ -23,6 +23,7 @@ from metricfit.loss.path import on_device
 from metricfit.loss.record import NOBODY, Recorder, find_recorder
 from metricfit.loss.settings import Settings, from_text
 from metricfit.solvers import ConvergenceWarning
+from metricfit.solvers.solution import gap_text, has_converged
 
 __all__ = ["MetricLossFunction", "SkippedGameWarning", "apply_metric_loss", "metric_loss", "play_batch"]
 
@@ -197,6 +198,11 @@ def apply_metric_loss(logits: Tensor, targets: Tensor, settings: str, recorder: 
     """Return the loss alone, differentiable in every way that PyTorch has."""
     apply: Any
     loss: Tensor
+    for name, given in (("logits", logits), ("targets", targets)):
+        if not isinstance(given, Tensor):
+            raise TypeError(
+                f"{name} must be a tensor of PyTorch, not {type(given).__name__}; convert them by torch.as_tensor"
+            )
     if torch.compiler.is_compiling():
         # An exported program outlives the loss, and numbers of recorders mean nothing elsewhere.
         number = NOBODY if torch.compiler.is_exporting() else recorder
@@ -271,8 +277,7 @@ def _checked_targets(logits: Tensor, targets: Tensor) -> Tensor:
         raise TypeError(f"targets must be bool, int or float, not {targets.dtype}")
     if logits.dim() not in (1, 2):
         raise ValueError(
-            f"logits must have the shape (n,), (n, 1) or (n, labels), not {tuple(logits.shape)}; "
-            "flatten them for one game, or reshape them to one column per label"
+            f"logits must have the shape (n,), (n, 1) or (n, labels), not {tuple(logits.shape)}; {_way(logits)}"
         )
     if logits.device != targets.device:
         raise ValueError(f"logits are on {logits.device} and targets on {targets.device}; move one of them")
@@ -284,15 +289,33 @@ def _checked_targets(logits: Tensor, targets: Tensor) -> Tensor:
     hint = "give one target of 0 or 1 per logit"
     if given == ((n, 2), (n,)):
         hint = "of two columns for two classes, pass the difference logits[:, 1] - logits[:, 0]"
+    elif logits.dim() == 2 and given[1] in ((n,), (n, 1)):
+        hint = (
+            f"for {logits.shape[1]} classes pass one column of targets per class, as in "
+            f"torch.nn.functional.one_hot(targets.flatten(), {logits.shape[1]}), and predict the class by argmax"
+        )
     raise ValueError(f"logits of shape {given[0]} and targets of shape {given[1]} do not match; {hint}")
+
+
+def _way(logits: Tensor) -> str:
+    """Say how logits of another shape become a game, or one game per channel."""
+    if logits.dim() == 0:
+        return "a loss is over a batch"
+    if logits.dim() >= 4 and logits.shape[1] > 1:
+        channels = logits.shape[1]
+        return (
+            "for one game over all entries pass logits.flatten() and targets.flatten(), for one per channel "
+            f"logits.movedim(1, -1).reshape(-1, {channels}) and the same of the targets"
+        )
+    return "for one game over all entries, such as the pixels of masks, pass logits.flatten() and targets.flatten()"
 
 
 def _report(outcome: Outcome, settings: Settings, recorder: Recorder | None) -> None:
     if recorder is not None:
         recorder.keep(outcome.record)
-    if outcome.gap > settings.tol:
+    if not has_converged(outcome.gap, settings.tol):
         _warn(
-            f"solver {settings.solver!r} stopped with a gap of {outcome.gap:.2g}, more than "
+            f"solver {settings.solver!r} stopped with a gap of {gap_text(outcome.gap, settings.tol)}, more than "
             f"tol={settings.tol:g}; the gradients of such batches are approximate",
             ConvergenceWarning,
             recorder,

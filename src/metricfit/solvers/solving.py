@@ -16,6 +16,7 @@ from metricfit.game import (
     Game,
     batch_rounding,
     checked_input,
+    checked_size_scores,
     extent,
     inclusion_in_order,
     make_game,
@@ -48,16 +49,18 @@ def solve(
     scores: ArrayLike,
     labels: ArrayLike | None = None,
     *,
+    size_scores: ArrayLike | None = None,
     solver: str = "auto",
     tol: float = 1e-4,
     **options: object,
 ) -> Solution:
     r"""Solve the game between predictor and adversary for one batch of scores.
 
-    .. math:: v(\psi) = \min_Q \max_P E[\mathrm{metric}(S, T)] - \sum_i q_i \psi_i,
-              \qquad S \sim P, \; T \sim Q, \; q_i = Q(i \in T)
+    .. math:: v(\psi, \varphi) = \min_Q \max_P E[\mathrm{metric}(S, T)] - \sum_i q_i \psi_i
+              - \sum_l s_l \varphi_l, \qquad S \sim P, \; T \sim Q, \; q_i = Q(i \in T), \; s_l = Q(|T| = l)
 
-    with `P` limited to those that meet the metric's constraints on the labels.
+    with `P` limited to those that meet the metric's constraints on the labels, each within a tolerance of
+    1e-9 for rounding. Without scores of sizes, :math:`\varphi` is zero.
 
     Parameters
     ----------
@@ -67,6 +70,8 @@ def solve(
         The scores psi, in the units of the metric.
     labels : array_like of 0 and 1, shape (n,), optional
         The true labels; only constraints need them.
+    size_scores : array_like, shape (n + 1,), optional
+        The scores phi, one per number of actual positives, in the units of the metric.
     solver : str
         One of `solvers()`.
     tol : float
@@ -92,9 +97,16 @@ def solve(
     0.3333
     >>> abs(sol.adversary.round(4))
     array([1. , 0. , 0.5])
+
+    That no item is positive is nearly certain:
+
+    >>> none = mf.solve(mf.f1, [0.1, 0.2], size_scores=[3.0, 0.0, 0.0])
+    >>> none.adversary.round(4)
+    array([0., 0.])
     """
     values, positive = checked_input(metric, scores, labels)
-    (found,) = certify(metric, [values[None]], [positive[None]], solver, tol, options)
+    sizes = None if size_scores is None else [checked_size_scores(size_scores, values.size)[None]]
+    (found,) = certify(metric, [values[None]], [positive[None]], solver, tol, options, size_scores=sizes)
     (solution,), (note,) = found.solutions(), found.notes
     if not solution.converged:
         reason = f" ({note})" if note else ""
@@ -119,6 +131,7 @@ def solve_many(
     scores: Sequence[ArrayLike] | NDArray[np.float64],
     labels: Sequence[ArrayLike] | NDArray[np.float64] | None = None,
     *,
+    size_scores: Sequence[ArrayLike] | NDArray[np.float64] | None = None,
     solver: str = "auto",
     tol: float = 1e-4,
     threads: int | None = None,
@@ -134,6 +147,8 @@ def solve_many(
         One set of scores per game; they may differ in length.
     labels : sequence of array_like, or array of shape (games, n), optional
         One set of labels per game.
+    size_scores : sequence of array_like, or array of shape (games, n + 1), optional
+        One set of scores of the sizes per game.
     threads : int, optional
         By default as many as there are processors, or one if the games are few and small.
 
@@ -151,8 +166,14 @@ def solve_many(
     """
     if labels is not None and len(labels) != len(scores):
         raise ValueError(f"there are {len(scores)} sets of scores but {len(labels)} sets of labels")
+    if size_scores is not None and len(size_scores) != len(scores):
+        raise ValueError(f"there are {len(scores)} sets of scores but {len(size_scores)} sets of size_scores")
     each: Sequence[ArrayLike | None] = [None] * len(scores) if labels is None else list(labels)
     given = [checked_input(metric, row, truth) for row, truth in zip(scores, each, strict=True)]
+    sized = [
+        checked_size_scores(row, values.size)
+        for row, (values, _) in zip([] if size_scores is None else size_scores, given, strict=False)
+    ]
     places: dict[int, list[int]] = {}
     for place, (row, _) in enumerate(given):
         places.setdefault(row.size, []).append(place)
@@ -164,6 +185,7 @@ def solve_many(
         tol,
         options,
         threads,
+        [np.stack([sized[place] for place in chosen]) for chosen in places.values()] if sized else None,
     )
     numbered = {
         place: solution
@@ -190,6 +212,7 @@ def certify(
     tol: float,
     options: dict[str, object],
     threads: int | None = None,
+    size_scores: Sequence[Floats] | None = None,
 ) -> list[Certified]:
     """Solve batches of games; within a batch all are of one size. Nothing is warned about.
 
@@ -201,6 +224,8 @@ def certify(
         C-contiguous, writeable and finite, which is not checked.
     labels : sequence of ndarray of bool, shape (games, n)
         Only looked at if there are constraints.
+    size_scores : sequence of ndarray, shape (games, n + 1), optional
+        Finite, which is not checked.
 
     Examples
     --------
@@ -222,10 +247,11 @@ def certify(
     if threads is None:
         threads = 1 if work < THREADED_WORK else os.cpu_count() or 1
     workers = min(threads, games)
+    sized: Sequence[Floats | None] = [None] * len(scores) if size_scores is None else size_scores
     if workers <= 1:
         return [
-            _certify_part(metric, batch, truth, name, tol, options)
-            for batch, truth in zip(scores, labels, strict=True)
+            _certify_part(metric, batch, truth, sizes, name, tol, options)
+            for batch, truth, sizes in zip(scores, labels, sized, strict=True)
         ]
     # Several games to a task, for tasks are handed over under Python's lock; several tasks to a thread, for
     # some games take far longer than others.
@@ -238,13 +264,14 @@ def certify(
                     metric,
                     batch[first : first + size],
                     truth[first : first + size],
+                    None if sizes is None else sizes[first : first + size],
                     name,
                     tol,
                     options,
                 )
                 for first in range(0, len(batch), size)
             ]
-            for batch, truth in zip(scores, labels, strict=True)
+            for batch, truth, sizes in zip(scores, labels, sized, strict=True)
         ]
         return [Certified.joined([task.result() for task in parts]) for parts in tasks]
 
@@ -253,6 +280,7 @@ def _certify_part(
     metric: Metric,
     scores: Floats,
     labels: NDArray[np.bool_],
+    size_scores: Floats | None,
     name: str,
     tol: float,
     options: dict[str, object],
@@ -262,7 +290,8 @@ def _certify_part(
     multipliers = np.zeros((games, len(metric.constraints)))
     notes = [""] * games
     inclusion, verdict = np.empty((games, 2, n)), np.full((games, 3), np.inf)
-    if (judge := find_judge(name)) and not metric.constraints and n <= TABLE_LIMIT:
+    plain = not metric.constraints and size_scores is None
+    if (judge := find_judge(name)) and plain and n <= TABLE_LIMIT:
         rounding = batch_rounding(metric, scores)
         aim = _attainable(tol, 2.0 * float(rounding.max(initial=0.0)), extent(metric, n)[2])
         inclusion, verdict = judge(metric, scores, aim, **options)
@@ -271,7 +300,12 @@ def _certify_part(
     for game, (_, gap, _) in enumerate(verdict.tolist()):
         if not has_converged(gap, tol):
             notes[game] = _solve_game(
-                make_game(metric, scores[game], labels[game]),
+                make_game(
+                    metric,
+                    scores[game],
+                    labels[game],
+                    size_scores=None if size_scores is None else size_scores[game],
+                ),
                 name,
                 tol,
                 options,

@@ -191,3 +191,25 @@ def test_scores_of_single_precision_are_refused() -> None:
 def test_more_items_than_scores_are_refused() -> None:
     with pytest.raises(ValueError, match="more items"):
         solve_games(Layout(mf.f1, (0,), (3,)), torch.zeros(2, dtype=torch.float64))
+
+
+@pytest.mark.parametrize(
+    ("formula", "gain", "cost"),
+    [("(tp + tn) / all", 2.0, 1.0), ("tp / all", 1.0, 0.0), ("(tp - fp) / all", 2.0, 1.0)],
+)
+@pytest.mark.parametrize("n", [3, 20, 60])
+def test_both_bounds_are_those_that_the_strategies_prove(
+    formula: str, gain: float, cost: float, n: int
+) -> None:
+    # These metrics are (gain tp - cost pp - a ap + b) / all, so that inclusion probabilities say everything.
+    metric, scores = mf.get_metric(formula), NOISE[:n] * 3.0 / n
+    negatives = 1.0 if formula.startswith("(tp + tn)") else 0.0
+    played = play(metric, scores)
+    lower, upper = bounds_of(metric, scores)
+    p, q = played.predictor.numpy(), played.adversary.numpy()
+    against_p = (gain * p - negatives) / n - scores
+    proved = negatives - cost * p.sum() / n + np.minimum(against_p, 0.0).sum()
+    against_q = (gain * q - cost) / n
+    promised = negatives - negatives * q.sum() / n - q @ scores + np.maximum(against_q, 0.0).sum()
+    assert lower == pytest.approx(proved, abs=1e-7)
+    assert upper == pytest.approx(promised, abs=1e-7)
