@@ -89,7 +89,7 @@ def slacks(constraints: tuple[mf.Constraint, ...], labels: NDArray[np.int64]) ->
 def enumerated_value(
     table: NDArray[np.float64], scores: NDArray[np.float64], slack: NDArray[np.float64] | None = None
 ) -> float | None:
-    """Value of the 2^n by 2^n game, or of some of its rows, or None if no mixture of predictions meets the constraints.
+    """Value of the 2^n by 2^n game, or of some of its rows; None if no mixture meets the constraints.
 
     The predictor's side: the largest w that a feasible mixture over sets guarantees.
     """

@@ -115,9 +115,10 @@ class DeviceOutcome:
                 )
         missed = [solution.gap for solution in solutions if not solution.converged]
         if missed:
+            widest = gap_text(float(np.max(missed)), self.settings.tol)
             warnings.warn(
                 f"{len(missed)} of {len(solutions)} games on the device were not solved to "
-                f"tol={self.settings.tol:g}; the largest gap is {gap_text(float(np.max(missed)), self.settings.tol)}, where NaN stands for "
+                f"tol={self.settings.tol:g}; the largest gap is {widest}, where NaN stands for "
                 "logits that are not finite",
                 ConvergenceWarning,
                 stacklevel=2,

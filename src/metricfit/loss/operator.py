@@ -201,7 +201,8 @@ def apply_metric_loss(logits: Tensor, targets: Tensor, settings: str, recorder: 
     for name, given in (("logits", logits), ("targets", targets)):
         if not isinstance(given, Tensor):
             raise TypeError(
-                f"{name} must be a tensor of PyTorch, not {type(given).__name__}; convert them by torch.as_tensor"
+                f"{name} must be a tensor of PyTorch, not {type(given).__name__}; "
+                "convert them by torch.as_tensor"
             )
     if torch.compiler.is_compiling():
         # An exported program outlives the loss, and numbers of recorders mean nothing elsewhere.
@@ -277,7 +278,8 @@ def _checked_targets(logits: Tensor, targets: Tensor) -> Tensor:
         raise TypeError(f"targets must be bool, int or float, not {targets.dtype}")
     if logits.dim() not in (1, 2):
         raise ValueError(
-            f"logits must have the shape (n,), (n, 1) or (n, labels), not {tuple(logits.shape)}; {_way(logits)}"
+            f"logits must have the shape (n,), (n, 1) or (n, labels), not {tuple(logits.shape)}; "
+            f"{_way(logits)}"
         )
     if logits.device != targets.device:
         raise ValueError(f"logits are on {logits.device} and targets on {targets.device}; move one of them")
@@ -292,7 +294,8 @@ def _checked_targets(logits: Tensor, targets: Tensor) -> Tensor:
     elif logits.dim() == 2 and given[1] in ((n,), (n, 1)):
         hint = (
             f"for {logits.shape[1]} classes pass one column of targets per class, as in "
-            f"torch.nn.functional.one_hot(targets.flatten(), {logits.shape[1]}), and predict the class by argmax"
+            f"torch.nn.functional.one_hot(targets.flatten(), {logits.shape[1]}), and predict the class by "
+            "argmax"
         )
     raise ValueError(f"logits of shape {given[0]} and targets of shape {given[1]} do not match; {hint}")
 
@@ -307,15 +310,19 @@ def _way(logits: Tensor) -> str:
             "for one game over all entries pass logits.flatten() and targets.flatten(), for one per channel "
             f"logits.movedim(1, -1).reshape(-1, {channels}) and the same of the targets"
         )
-    return "for one game over all entries, such as the pixels of masks, pass logits.flatten() and targets.flatten()"
+    return (
+        "for one game over all entries, such as the pixels of masks, pass logits.flatten() and "
+        "targets.flatten()"
+    )
 
 
 def _report(outcome: Outcome, settings: Settings, recorder: Recorder | None) -> None:
     if recorder is not None:
         recorder.keep(outcome.record)
     if not has_converged(outcome.gap, settings.tol):
+        gap = gap_text(outcome.gap, settings.tol)
         _warn(
-            f"solver {settings.solver!r} stopped with a gap of {gap_text(outcome.gap, settings.tol)}, more than "
+            f"solver {settings.solver!r} stopped with a gap of {gap}, more than "
             f"tol={settings.tol:g}; the gradients of such batches are approximate",
             ConvergenceWarning,
             recorder,

@@ -375,6 +375,8 @@ def certified(game: Game, name: str, tol: float, options: dict[str, object]) -> 
     if not found.gap >= 0.0:
         found = certificate(game, plain_answer(game, 0, ""))
         note = "its bounds contradicted each other, which should not happen: please report this game"
+    if game.gain.shape[0] and tol < 1e-8 and not has_converged(found.gap, tol):
+        note = note or "constraints are met within 1e-9, which limits the gap that can be certified"
     if rounding > tol:
         note = f"no gap below {rounding:.1g} can be certified in double precision"
     return found, iterations, note
