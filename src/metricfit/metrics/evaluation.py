@@ -6,19 +6,19 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import sympy as sp
 
 from metricfit.metrics.confusion import ALL, AP, PP, TP
+from metricfit.metrics.digits import Count, value_at
 from metricfit.metrics.errors import UnsupportedMetricError
 
 __all__ = [
     "MAX_VALUE",
     "BoolArray",
-    "Count",
     "Evaluation",
     "FloatArray",
     "on_border",
@@ -29,7 +29,6 @@ __all__ = [
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
-Count: TypeAlias = int | Fraction
 
 MAX_VALUE = 1e12
 """The largest value in tables of up to 25 samples: beyond it float64 has no digits left for the solvers."""
@@ -55,7 +54,7 @@ class Evaluation:
         raise NotImplementedError
 
     def value(self, tp: Count, k: Count, l: Count, n: Count) -> float:
-        """Return the metric of one confusion matrix, in exact arithmetic.
+        """Return the metric of one confusion matrix, rounded only at the end.
 
         Parameters
         ----------
@@ -84,6 +83,16 @@ class Evaluation:
         for cell in zip(*np.nonzero(~np.isfinite(values)), strict=True):
             values[cell] = self.value(*(Fraction(float(count[cell])) for count in counts))
         return values
+
+    def finite_values(
+        self, tp: npt.ArrayLike, k: npt.ArrayLike, l: npt.ArrayLike, n: npt.ArrayLike
+    ) -> FloatArray:
+        """Return `values` at those confusion matrices that have one."""
+        counts = np.broadcast_arrays(*(np.asarray(count, dtype=np.float64) for count in (tp, k, l, n)))
+        with np.errstate(all="ignore"):
+            finite = np.isfinite(np.broadcast_to(self._numeric_whole(*counts), counts[0].shape))
+        defined = finite | on_border(*counts[1:])
+        return self.values(*(count[defined] for count in counts))
 
     def forced(self, k: Any, l: Any, n: Any) -> Any:
         """Return whether a special case of the paper decides the value, for scalars or arrays."""
@@ -163,8 +172,5 @@ def _substituted(expression: sp.Expr, tp: Count, k: Count, l: Count, n: Count) -
 
 
 def _at(expression: sp.Expr, tp: Count, k: Count, l: Count, n: Count) -> float | None:
-    value = _substituted(expression, tp, k, l, n)
-    if value.has(sp.nan, sp.zoo, sp.oo, -sp.oo, sp.I):
-        return None
-    number = value.evalf(17, chop=True)
-    return float(number) if number.is_Number and number.is_finite else None
+    value = value_at(expression, dict(zip((TP, PP, AP, ALL), (tp, k, l, n), strict=True)))
+    return None if value is None else float(value)

@@ -14,9 +14,9 @@ from itertools import product
 import sympy as sp
 
 from metricfit.metrics.confusion import CELLS, PP, TP, ConfusionMatrix
+from metricfit.metrics.digits import degree_in_tp, depends_on, value_at
 from metricfit.metrics.errors import UnsupportedMetricError
 from metricfit.metrics.limits import is_function, term_count
-from metricfit.metrics.probing import degree_in_tp, depends_on, value_at
 from metricfit.metrics.reasons import why_not_affine
 from metricfit.metrics.written import checked, in_cells, reduced, refuse_unreal, unsupported
 
@@ -27,7 +27,7 @@ MAX_TERMS = 500
 MAX_TERMS_SIMPLIFIED = 150
 
 _CELLS = tuple(getattr(ConfusionMatrix, name) for name in CELLS)
-_EMPTY_OR_NOT = tuple((sp.Integer(0), sp.Integer(count)) for count in (3, 5, 2, 11))
+_EMPTY_OR_NOT = tuple((0, count) for count in (3, 5, 2, 11))
 
 
 @dataclass(frozen=True)
