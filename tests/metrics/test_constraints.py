@@ -30,8 +30,20 @@ def test_several_constraints_add_up_and_equal_ones_count_once():
     metric = mf.precision.subject_to(mf.recall >= 0.8).subject_to(mf.specificity >= 0.9, mf.recall >= 0.8)
     assert metric.constraints == (mf.recall >= 0.8, mf.specificity >= 0.9)
     assert metric != mf.precision
-    assert metric.table(4)[0] is not None
     np.testing.assert_array_equal(metric.table(4), mf.precision.table(4))
+    # Both bind: the game is worth less than with either alone.
+    scores, labels = [0.2, 0.1, 0.0, -0.1], [1, 0, 1, 0]
+    free, recall, specificity, both = (
+        mf.solve(made, scores, labels, solver="exact-lp").value
+        for made in (
+            mf.precision,
+            mf.precision.subject_to(mf.recall >= 0.8),
+            mf.precision.subject_to(mf.specificity >= 0.9),
+            metric,
+        )
+    )
+    assert both < min(recall, specificity) - 1e-3
+    assert max(recall, specificity) < free - 1e-3
 
 
 def test_named_families_are_the_plain_metric_with_its_constraints():
@@ -88,9 +100,13 @@ def test_a_metric_that_grows_with_the_batch_takes_any_large_threshold():
         lift >= -1  # noqa: B015
 
 
-def test_an_unsupported_formula_cannot_become_a_constraint():
-    with pytest.raises(mf.UnsupportedMetricError, match="multiplies cells"):
-        mf.precision.subject_to(mf.metric(lambda C: C.tp * C.tn / C.all**2) >= 0.5)
+def test_a_constraint_that_cannot_be_played_makes_the_metric_unplayable():
+    constrained = mf.precision.subject_to(mf.recall >= 0.5, mf.g_mean >= 0.5)
+    assert not constrained.playable
+    assert constrained.why_not_playable == mf.g_mean.why_not_playable
+    assert mf.precision.playable
+    with pytest.raises(mf.UnsupportedMetricError, match=r"sqrt\(tn\*tp/\(an\*ap\)\) cannot be played"):
+        mf.solve(constrained, [0.1, 0.2], [0, 1])
 
 
 def test_a_constraint_prints_and_compares_by_value():

@@ -60,6 +60,7 @@ class Settings:
     infeasible: Infeasible = "error"
 
     def __post_init__(self) -> None:
+        self.metric.check_playable()
         if self.scale != "batch" and not _is_positive(self.scale):
             raise ValueError(f'scale must be a positive number or "batch", got {self.scale!r}')
         if self.solver != DEVICE:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING, Literal, NoReturn, cast
+
+from metricfit.metrics.scoring import attainable_range
 
 if TYPE_CHECKING:
     from metricfit.metrics.metric import Metric
 
-__all__ = ["Constraint", "constrain"]
-
-# A metric of counts takes its extreme values on small tables already, unless they grow with n, as lift's do.
-_SMALL_TABLES = range(1, 13)
-_LARGER_TABLES = (24, 48)
+__all__ = ["Boundable", "Constraint", "constrain"]
 
 
 @dataclass(frozen=True)
@@ -64,6 +62,31 @@ class Constraint:
         )
 
 
+class Boundable:
+    """What a metric is as one side of a comparison: ``>=`` and ``<=`` make constraints."""
+
+    name: str
+
+    # Otherwise np.float64(0.8) <= metric would be NumPy's comparison, and no constraint.
+    __array_ufunc__ = None
+
+    def __ge__(self, threshold: object) -> Constraint:
+        return constrain(cast("Metric", self), ">=", threshold)
+
+    def __le__(self, threshold: object) -> Constraint:
+        return constrain(cast("Metric", self), "<=", threshold)
+
+    def __gt__(self, threshold: object) -> NoReturn:
+        raise TypeError(
+            f"write {self.name} >= {threshold}; a constraint holds in expectation and cannot be strict"
+        )
+
+    def __lt__(self, threshold: object) -> NoReturn:
+        raise TypeError(
+            f"write {self.name} <= {threshold}; a constraint holds in expectation and cannot be strict"
+        )
+
+
 def constrain(metric: Metric, sense: Literal[">=", "<="], threshold: object) -> Constraint:
     """Check the threshold and build the constraint.
 
@@ -75,7 +98,7 @@ def constrain(metric: Metric, sense: Literal[">=", "<="], threshold: object) -> 
         ...
     ValueError: recall >= 1.5 is outside the range of recall, which is 0 to 1
     """
-    if hasattr(threshold, "coefficients"):
+    if isinstance(threshold, Boundable):
         raise TypeError(
             f"{metric.name} is compared with another metric; a constraint compares one metric with a number"
         )
@@ -90,21 +113,15 @@ def constrain(metric: Metric, sense: Literal[">=", "<="], threshold: object) -> 
         raise ValueError(
             f"{metric.name} has constraints of its own and cannot be bounded; bound the plain metric instead"
         )
-    lowest, highest = _attainable_range(metric)
+    if metric.average:
+        raise ValueError(
+            f"the {metric.average} average of {metric.name} cannot be bounded; bound {metric.name} itself, "
+            "for each label"
+        )
+    lowest, highest = attainable_range(metric.evaluate)
     if not lowest - 1e-12 <= bound <= highest + 1e-12:
         raise ValueError(
             f"{metric.name} {sense} {bound:g} is outside the range of {metric.name}, which is "
             f"{lowest:.6g} to {highest:.6g}"
         )
     return Constraint(metric, sense, bound)
-
-
-def _attainable_range(metric: Metric) -> tuple[float, float]:
-    small = [metric.value_range(n) for n in _SMALL_TABLES]
-    larger = [metric.value_range(n) for n in _LARGER_TABLES]
-    lowest, highest = min(low for low, _ in small), max(high for _, high in small)
-    if min(low for low, _ in larger) < lowest - 1e-9:
-        lowest = -math.inf
-    if max(high for _, high in larger) > highest + 1e-9:
-        highest = math.inf
-    return lowest, highest

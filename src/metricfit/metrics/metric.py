@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy.typing as npt
 import sympy as sp
 
-from metricfit.metrics.constraint import Constraint, constrain
-from metricfit.metrics.normal_form import checked, formula_text, normalise
-from metricfit.metrics.score import counts, make_scorer
-from metricfit.metrics.table import Coefficients, FloatArray
+from metricfit.metrics.constraint import Boundable, Constraint
+from metricfit.metrics.count_formula import CountFormula
+from metricfit.metrics.errors import UnsupportedMetricError
+from metricfit.metrics.evaluation import FloatArray
+from metricfit.metrics.normal_form import NormalForm, in_counts, normalise
+from metricfit.metrics.printing import formula_latex, formula_text
+from metricfit.metrics.scoring import Average, Scored
+from metricfit.metrics.table import Coefficients
+from metricfit.metrics.written import checked
 
 if TYPE_CHECKING:
     from typing import Self
@@ -25,12 +30,18 @@ _Table = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Metric:
-    """A performance metric: a formula over the confusion matrix, affine in the true positives.
+class Metric(Boundable, Scored):
+    """A performance metric: a formula over the confusion matrix.
 
     Metrics are made by :func:`metricfit.metric`, :func:`metricfit.get_metric` or taken ready-made
     (``mf.f1``). They are immutable, and equal when their formulas, special cases and constraints mean the
     same: the name does not matter, nor how the formula is spelled.
+
+    There are two kinds of support. Every metric can be scored and trained with
+    :class:`metricfit.SoftMetricLoss`. If the formula is affine in the true positives, once the numbers of
+    predicted and actual positives are fixed, the metric is `playable`: it has tables, a game
+    (:func:`metricfit.solve`) and a convex loss (:class:`metricfit.MetricLoss`). Those raise
+    :class:`UnsupportedMetricError` for any other metric.
 
     Attributes
     ----------
@@ -40,8 +51,14 @@ class Metric:
         The formula as it was written; that of the objective where there are constraints.
     constraints : tuple of Constraint
         What :meth:`subject_to` added.
+    average : str or None
+        How :meth:`score` makes one number of several labels, unless it is told; see :meth:`averaged`.
     expression : sympy.Expr
         The formula as an expression, for further work with SymPy.
+    playable : bool
+        Whether the metric, with its constraints, can be played as a game.
+    why_not_playable : str or None
+        If not, the sentence that names the term.
 
     Examples
     --------
@@ -53,22 +70,23 @@ class Metric:
     Metric(lift = all*tp/(ap*pp))
     >>> lift.score([1, 1, 0, 0], [1, 0, 0, 0])
     2.0
+    >>> lift.playable, mf.jaccard.playable
+    (True, False)
     """
 
     name: str
     expression: sp.Expr
-    evaluate: Coefficients
+    evaluate: Coefficients | CountFormula
     constraints: tuple[Constraint, ...] = ()
     doc: str | None = None
-    _table: Callable[[int], _Table] = field(init=False)
+    average: Average | None = None
+    _table: Callable[[int], _Table] | None = field(init=False, default=None)
     _hash: int = field(init=False)
 
-    # Otherwise np.float64(0.8) <= metric would be NumPy's comparison, and no constraint.
-    __array_ufunc__ = None
-
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_table", lru_cache(maxsize=TABLES_KEPT)(self.evaluate.table))
-        object.__setattr__(self, "_hash", hash((self.evaluate, self.constraints)))
+        if isinstance(self.evaluate, Coefficients):
+            object.__setattr__(self, "_table", lru_cache(maxsize=TABLES_KEPT)(self.evaluate.table))
+        object.__setattr__(self, "_hash", hash((self.evaluate, self.constraints, self.average)))
         if self.doc:
             object.__setattr__(self, "__doc__", self.doc)
 
@@ -76,6 +94,62 @@ class Metric:
     def formula(self) -> str:
         """The formula of the objective, as it was written."""
         return formula_text(self.expression)
+
+    @property
+    def playable(self) -> bool:
+        """Whether the metric, with its constraints, can be played as a game.
+
+        Examples
+        --------
+        >>> import metricfit as mf
+        >>> mf.f1.playable, mf.jaccard.playable, mf.f1.subject_to(mf.jaccard >= 0.5).playable
+        (True, False, False)
+        """
+        return self.why_not_playable is None
+
+    @property
+    def why_not_playable(self) -> str | None:
+        """The sentence that names the term that cannot be played, or None.
+
+        Examples
+        --------
+        >>> import metricfit as mf
+        >>> mf.get_metric("tp*tn/all**2").why_not_playable
+        'tn*tp/all**2 cannot be played as a game: tn*tp multiplies cells; ...'
+        """
+        for metric in (self, *(constraint.metric for constraint in self.constraints)):
+            if isinstance(metric.evaluate, CountFormula):
+                return f"{metric.formula} cannot be played as a game: {metric.evaluate.form.reason}"
+        return None
+
+    def check_playable(self) -> None:
+        """Raise UnsupportedMetricError, with the reason, if the metric cannot be played as a game.
+
+        Examples
+        --------
+        >>> import metricfit as mf
+        >>> mf.f1.check_playable()
+        """
+        if why := self.why_not_playable:
+            raise UnsupportedMetricError(f"{why}; train it with mf.SoftMetricLoss")
+
+    def expression_in_counts(self) -> sp.Expr:
+        """Return the formula as a SymPy expression in the four cells ``tp``, ``fp``, ``fn`` and ``tn``.
+
+        It is meant for code that is generated from the formula, such as that of a soft loss. Constants are
+        exact fractions. The expression is the formula as it was written, unless that is 0/0 at some counts
+        where the metric has a value; then common factors are cancelled. Constraints play no part in it: ask
+        ``constraint.metric`` of each for its own.
+
+        Examples
+        --------
+        >>> import metricfit as mf
+        >>> mf.f1.expression_in_counts()
+        2*tp/(fn + fp + 2*tp)
+        >>> mf.kappa.expression_in_counts().free_symbols == {*sp.symbols("tp fp fn tn")}
+        True
+        """
+        return in_counts(self.expression)
 
     def coefficients(self, k: npt.ArrayLike, l: npt.ArrayLike, n: int) -> _Table:
         """Return the two coefficients of ``metric = alpha * tp + beta`` at some cells of the table.
@@ -99,7 +173,8 @@ class Metric:
         >>> alpha, beta
         (array([0.25, 0.25]), array([0., 0.]))
         """
-        return self.evaluate(k, l, n)
+        self.check_playable()
+        return cast("Coefficients", self.evaluate)(k, l, n)
 
     def table(self, n: int) -> _Table:
         """Return ``alpha`` and ``beta`` for every number of predicted and actual positives of ``n`` samples.
@@ -129,7 +204,8 @@ class Metric:
         >>> beta[0, 0]
         np.float64(1.0)
         """
-        return self._table(n)
+        self.check_playable()
+        return cast("Callable[[int], _Table]", self._table)(n)
 
     def value_range(self, n: int) -> tuple[float, float]:
         """Return the smallest and the largest value over all confusion matrices of ``n`` samples.
@@ -142,42 +218,17 @@ class Metric:
         """
         return self.evaluate.value_range(n)
 
-    def score(self, y_true: npt.ArrayLike, y_pred: npt.ArrayLike, *, pos_label: object = None) -> float:
-        """Measure predictions by this metric; constraints play no part in it.
-
-        Parameters
-        ----------
-        y_true, y_pred : array_like of shape (n,) or (n, 1)
-            The truth and the prediction, as 0 and 1 (bool, int or float).
-        pos_label : object, optional
-            Take this label as 1 and every other as 0, for labels that are not 0 and 1.
-
-        Returns
-        -------
-        float
+    @property
+    def objective(self) -> Self:
+        """The same metric without its constraints.
 
         Examples
         --------
         >>> import metricfit as mf
-        >>> mf.accuracy.score([0, 1, 1, 0], [0, 1, 0, 0])
-        0.75
-        >>> mf.recall.score(["sick", "well"], ["sick", "sick"], pos_label="sick")
-        1.0
+        >>> mf.precision_at_recall(0.8).objective == mf.precision
+        True
         """
-        return self.evaluate.value(*counts(y_true, y_pred, pos_label))
-
-    def scorer(self, *, pos_label: object = None) -> Any:
-        """Return a scikit-learn scorer, for ``GridSearchCV(scoring=...)`` and the like.
-
-        Examples
-        --------
-        >>> import metricfit as mf
-        >>> from sklearn.dummy import DummyClassifier
-        >>> model = DummyClassifier().fit([[0], [0], [0]], [1, 1, 0])
-        >>> mf.recall.scorer()(model, [[0], [0]], [0, 1])
-        1.0
-        """
-        return make_scorer(self.score, pos_label)
+        return replace(self, constraints=())
 
     def subject_to(self, *constraints: Constraint) -> Self:
         """Return this metric under constraints on the prediction.
@@ -242,8 +293,7 @@ class Metric:
         >>> print(mf.precision.latex())
         \frac{\mathrm{TP}}{\mathrm{PP}}
         """
-        names = {symbol: rf"\mathrm{{{symbol.name.upper()}}}" for symbol in self.expression.free_symbols}
-        formula = str(sp.latex(self.expression, symbol_names=names))
+        formula = formula_latex(self.expression)
         if self.constraints:
             bounds = r",\; ".join(constraint.latex() for constraint in self.constraints)
             formula += rf" \quad\text{{subject to}}\quad {bounds}"
@@ -255,6 +305,8 @@ class Metric:
 
     def __repr__(self) -> str:
         text = f"{self.name} = {self.formula}" if self.name != self.formula else self.formula
+        if self.average:
+            text = f"{self.average} {text}"
         if self.constraints:
             text += " subject to " + ", ".join(str(constraint) for constraint in self.constraints)
         forced = [side for side in ("positive", "negative") if getattr(self.evaluate, side)]
@@ -265,26 +317,11 @@ class Metric:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Metric):
             return NotImplemented
-        return self is other or (self.evaluate, self.constraints) == (other.evaluate, other.constraints)
+        mine, theirs = ((metric.evaluate, metric.constraints, metric.average) for metric in (self, other))
+        return self is other or mine == theirs
 
     def __hash__(self) -> int:
         return self._hash
-
-    def __ge__(self, threshold: object) -> Constraint:
-        return constrain(self, ">=", threshold)
-
-    def __le__(self, threshold: object) -> Constraint:
-        return constrain(self, "<=", threshold)
-
-    def __gt__(self, threshold: object) -> NoReturn:
-        raise TypeError(
-            f"write {self.name} >= {threshold}; a constraint holds in expectation and cannot be strict"
-        )
-
-    def __lt__(self, threshold: object) -> NoReturn:
-        raise TypeError(
-            f"write {self.name} <= {threshold}; a constraint holds in expectation and cannot be strict"
-        )
 
     def __copy__(self) -> Self:
         return self
@@ -295,7 +332,7 @@ class Metric:
     def __reduce__(self) -> tuple[Any, ...]:
         # By value, never by reference to the function that was decorated: that one may live in a notebook,
         # which another process cannot import.
-        state = (self.name, self.expression, self.evaluate, self.constraints, self.doc)
+        state = (self.name, self.expression, self.evaluate, self.constraints, self.doc, self.average)
         return (type(self), state)
 
 
@@ -311,6 +348,7 @@ def from_expression(name: str, expression: object, doc: str | None = None) -> Me
     """
     form = normalise(expression)
     written = checked(expression)
-    evaluate = Coefficients(form, formula_text(written))
+    text = formula_text(written)
+    evaluate = Coefficients(form, text) if isinstance(form, NormalForm) else CountFormula(form, text)
     evaluate.check()
     return Metric(name, written, evaluate, (), doc)

@@ -6,8 +6,9 @@ from typing import Any
 
 from metricfit.metrics.constraint import Constraint
 from metricfit.metrics.metric import Metric, from_expression
-from metricfit.metrics.normal_form import exact, formula_text
 from metricfit.metrics.parser import read_formula
+from metricfit.metrics.printing import formula_text
+from metricfit.metrics.written import exact
 
 __all__ = ["from_plain", "to_plain"]
 
@@ -27,6 +28,8 @@ def to_plain(metric: Metric) -> dict[str, Any]:
     }
     if metric.evaluate.positive or metric.evaluate.negative:
         parts["special_cases"] = [metric.evaluate.positive, metric.evaluate.negative]
+    if metric.average:
+        parts["average"] = metric.average
     if metric.constraints:
         parts["constraints"] = [
             [to_plain(constraint.metric), constraint.sense, constraint.threshold]
@@ -49,6 +52,8 @@ def from_plain(parts: dict[str, Any]) -> Metric:
     if "special_cases" in parts:
         positive, negative = parts["special_cases"]
         metric = metric.with_special_cases(positive=positive, negative=negative)
+    if "average" in parts:
+        metric = metric.averaged(parts["average"])
     if "constraints" in parts:
         metric = metric.subject_to(
             *(Constraint(from_plain(bounded), sense, bound) for bounded, sense, bound in parts["constraints"])
