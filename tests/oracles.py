@@ -115,7 +115,7 @@ def enumerated_value(
 def table_payoffs(metric: mf.Metric, n: int) -> NDArray[np.float64]:
     """Any metric of every predicted set (rows) against every true set (columns), from its own score."""
     sets = all_sets(n)
-    return np.array([[metric.score(truth, predicted) for truth in sets] for predicted in sets])
+    return np.array([[metric.objective.score(truth, predicted) for truth in sets] for predicted in sets])
 
 
 def table_slacks(constraints: tuple[mf.Constraint, ...], labels: NDArray[np.int64]) -> NDArray[np.float64]:

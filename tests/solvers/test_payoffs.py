@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -13,8 +15,9 @@ from numpy.typing import NDArray
 import metricfit as mf
 from drawn import built_in_metrics, constraint_sets, labels_of, scores_of
 from metricfit.game import InfeasibleConstraintsError, make_game
+from metricfit.metrics.plain import from_plain, to_plain
 from metricfit.solvers.solving import certified
-from oracles import all_sets, enumerated_slack, enumerated_value, payoffs, slacks
+from oracles import DEFINITIONS, all_sets, enumerated_slack, enumerated_value, payoffs, slacks
 
 SOLVERS = [name for name in mf.solvers() if name != "auto"]
 # The gap that is asked for and must be reached; ADMM only promises valid bounds.
@@ -112,3 +115,59 @@ def test_larger_games_of_one_size_reach_the_tolerance(n: int) -> None:
 def test_sizes_that_no_set_has_are_refused(sizes: list[int]) -> None:
     with pytest.raises(ValueError, match="allowed_sizes must hold whole numbers from 0 to 5"):
         make_game(mf.f1, np.zeros(5), allowed_sizes=sizes)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("size", [1, 2, 4, 9, 0.5])
+@pytest.mark.parametrize("name", ["precision", "f1", "mcc"])
+def test_a_metric_at_a_size_is_solved_as_the_enumeration_says(solver: str, size: float, name: str) -> None:
+    metric, measure = DEFINITIONS[name]
+    scores = np.array([0.2, -0.1, 0.05, 0.2])
+    (k,) = metric.at_size(size).sizes(4)
+    assert k == min(4, size if size >= 1 else 2)
+    truth = enumerated_value(payoffs(measure, 4)[all_sets(4).sum(axis=1) == k], scores)
+    assert truth is not None
+    with warnings.catch_warnings():
+        if solver not in TOLERANCES:
+            warnings.simplefilter("ignore", mf.ConvergenceWarning)
+        found = mf.solve(metric.at_size(size), scores, solver=solver, tol=TOLERANCES.get(solver, 1e-4))
+    check(solver, found.lower, found.value, truth, scores)
+
+
+def test_a_metric_at_a_size_is_another_metric_that_can_be_written_down() -> None:
+    metric = mf.precision.at_size(3)
+    assert metric != mf.precision
+    assert metric == mf.precision_at_k(3) == mf.get_metric("precision_at_k(3)")
+    assert hash(metric) == hash(mf.precision_at_k(3))
+    assert pickle.loads(pickle.dumps(metric)) == metric
+    assert from_plain(to_plain(metric)) == metric
+    assert metric.objective.size == 3
+    assert "at size" in metric.latex()
+
+
+@pytest.mark.parametrize("size", [0, -1, 1.0, 1.5, True, float("nan"), "3"])
+def test_a_size_that_makes_no_sense_is_refused(size: object) -> None:
+    with pytest.raises(ValueError, match="a size must be a whole number from 1 on, or a share"):
+        mf.precision.at_size(size)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("metric", [mf.precision_at_k(3), mf.f1.at_size(0.25)], ids=str)
+def test_the_loss_trains_for_one_size(metric: mf.Metric) -> None:
+    random = np.random.default_rng(5)
+    targets = torch.from_numpy((random.random(32) < 0.3).astype(np.int64))
+    logits = torch.from_numpy(random.normal(size=32)).requires_grad_()
+    criterion = mf.MetricLoss(metric)
+    loss = criterion(logits, targets)
+    loss.backward()
+    assert loss.item() > 0.0
+    assert logits.grad is not None
+    assert logits.grad.abs().sum() > 0.0
+    sure = criterion(200.0 * (2.0 * targets - 1.0), targets)
+    assert sure.item() == pytest.approx(0.0, abs=1e-3)
+
+
+def test_constraints_that_no_set_of_the_size_meets_are_refused_with_the_size() -> None:
+    metric = mf.precision.at_size(2).subject_to(mf.recall >= 0.8)
+    with pytest.raises(InfeasibleConstraintsError, match=r"with the sizes 2 on these labels .*at most 0\.5"):
+        mf.solve(metric, np.zeros(6), [1, 1, 1, 1, 0, 0])
+    assert mf.solve(metric, np.zeros(6), [1, 1, 0, 0, 0, 0]).converged

@@ -104,7 +104,7 @@ def make_game(
     size_scores : array_like, shape (n + 1,), optional
         One number per number of actual positives: the payoff is the metric less that of the adversary's set.
     allowed_sizes : iterable of int, optional
-        The sizes that the predictor may choose; by default all.
+        The sizes that the predictor may choose; by default those of the metric, or all.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def make_game(
     """
     values, positive = checked_input(metric, scores, labels)
     n = values.size
-    allowed = checked_sizes(allowed_sizes, n)
+    allowed = checked_sizes(metric.sizes(n) if allowed_sizes is None else allowed_sizes, n)
     payoff = adjusted(metric, allowed, size_scores, n)
     if not metric.constraints:
         order = np.argsort(-values, kind="stable")

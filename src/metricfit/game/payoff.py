@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from metricfit.metrics import Constraint, Metric
 
-__all__ = ["AdjustedMetric", "Payoff", "adjusted", "checked_size_scores", "checked_sizes"]
+__all__ = ["AdjustedMetric", "Payoff", "adjusted", "checked_size_scores", "checked_sizes", "sized"]
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -85,6 +85,18 @@ class AdjustedMetric:
 
 Payoff: TypeAlias = Metric | AdjustedMetric
 """What a game pays."""
+
+
+def sized(metric: Metric, n: int) -> Payoff:
+    """Return the metric with the payoffs of the sizes that it allows.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> sized(mf.f1, 3) is mf.f1, sized(mf.f1.at_size(2), 3).allowed
+    (True, (2,))
+    """
+    return adjusted(metric, checked_sizes(metric.sizes(n), n), None, n)
 
 
 def adjusted(

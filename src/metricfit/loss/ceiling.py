@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from metricfit.game import TABLE_LIMIT
+from metricfit.game import TABLE_LIMIT, sized
 from metricfit.game.feasibility import constraint_rows, slack_tolerances
 from metricfit.game.linear_program import minimise
 from metricfit.metrics import Metric
@@ -57,14 +57,14 @@ def ceiling(metric: Metric, n: int, positives: int) -> float:
     0.5
     """
     sizes = np.arange(n + 1)
-    alpha, beta = metric.coefficients(sizes, positives, n)
+    alpha, beta = sized(metric, n).coefficients(sizes, positives, n)
     # Given the size of the prediction, everything is affine in its true positives: the extremes suffice.
     fewest, most = np.maximum(sizes + positives - n, 0), np.minimum(sizes, positives)
     worth = np.concatenate((alpha * fewest + beta, alpha * most + beta))
     truth = n + 1 + positives
     if not metric.constraints:
         return float(worth.max())
-    gain, offset = constraint_rows(metric.constraints, n, positives)
+    gain, offset = constraint_rows(metric.constraints, n, positives, metric.sizes(n))
     slack = np.hstack((gain * fewest + offset, gain * most + offset))
     tolerances = slack_tolerances(gain, offset, positives)
     if np.all(slack[:, truth] >= -tolerances) and worth[truth] >= worth.max():

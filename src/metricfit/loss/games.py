@@ -142,7 +142,7 @@ def _feasible(
 
 def _why_infeasible(metric: Metric, truth: Array) -> str:
     try:
-        constraint_rows(metric.constraints, truth.size, int(truth.sum()))
+        constraint_rows(metric.constraints, truth.size, int(truth.sum()), metric.sizes(truth.size))
     except InfeasibleConstraintsError as error:
         return str(error)
     return ""

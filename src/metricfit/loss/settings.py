@@ -100,6 +100,8 @@ class Settings:
         """
         if self.metric.constraints:
             return "games with constraints"
+        if self.metric.size is not None:
+            return "predictions of one size only"
         if self.ignore_index is not None:
             return "with ignore_index, since how many items take part is known on the device only"
         return "with gather" if self.gather else ""

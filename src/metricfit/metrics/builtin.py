@@ -29,6 +29,7 @@ __all__ = [
     "mcc",
     "npv",
     "precision",
+    "precision_at_k",
     "precision_at_recall",
     "precision_at_recall_specificity",
     "recall",
@@ -321,6 +322,18 @@ def recall_at_precision(C: ConfusionMatrix, t: float) -> object:
 
 
 @metric
+def precision_at_k(C: ConfusionMatrix, k: float) -> object:
+    """Precision of the ``k`` highest scores; ``k`` between 0 and 1 is a share of the items.
+
+    Examples
+    --------
+    >>> precision_at_k(10)
+    Metric(precision_at_k(10) = tp/pp at size 10)
+    """
+    return precision.at_size(k)
+
+
+@metric
 def precision_at_recall_specificity(C: ConfusionMatrix, t1: float, t2: float) -> object:
     """Precision, subject to a recall of at least ``t1`` and a specificity of at least ``t2``.
 
@@ -352,6 +365,7 @@ BUILT_IN: dict[str, Metric | MetricFamily] = {
         jaccard,
         g_mean,
         precision_at_recall,
+        precision_at_k,
         recall_at_precision,
         precision_at_recall_specificity,
     )

@@ -113,6 +113,10 @@ def constrain(metric: Metric, sense: Literal[">=", "<="], threshold: object) -> 
         raise ValueError(
             f"{metric.name} has constraints of its own and cannot be bounded; bound the plain metric instead"
         )
+    if metric.size is not None:
+        raise ValueError(
+            f"{metric.name} is limited to one size and cannot be bounded; bound the plain metric instead"
+        )
     if metric.average:
         raise ValueError(
             f"the {metric.average} average of {metric.name} cannot be bounded; bound {metric.name} itself, "

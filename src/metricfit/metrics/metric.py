@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy.typing as npt
@@ -53,6 +54,8 @@ class Metric(Boundable, Scored):
         What :meth:`subject_to` added.
     average : str or None
         How :meth:`score` makes one number of several labels, unless it is told; see :meth:`averaged`.
+    size : int, float or None
+        How many items a prediction chooses, or which share of them; see :meth:`at_size`.
     expression : sympy.Expr
         The formula as an expression, for further work with SymPy.
     playable : bool
@@ -80,13 +83,14 @@ class Metric(Boundable, Scored):
     constraints: tuple[Constraint, ...] = ()
     doc: str | None = None
     average: Average | None = None
+    size: int | float | None = None
     _table: Callable[[int], _Table] | None = field(init=False, default=None)
     _hash: int = field(init=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.evaluate, Coefficients):
             object.__setattr__(self, "_table", lru_cache(maxsize=TABLES_KEPT)(self.evaluate.table))
-        object.__setattr__(self, "_hash", hash((self.evaluate, self.constraints, self.average)))
+        object.__setattr__(self, "_hash", hash((self.evaluate, self.constraints, self.average, self.size)))
         if self.doc:
             object.__setattr__(self, "__doc__", self.doc)
 
@@ -248,6 +252,47 @@ class Metric(Boundable, Scored):
                 )
         return replace(self, constraints=tuple(dict.fromkeys(self.constraints + constraints)))
 
+    def at_size(self, k: int | float) -> Self:
+        """Return this metric for predictions of `k` positives only, such as precision at the top 10.
+
+        In a game the predictor may choose sets of this size only; the decision is the `k` highest scores.
+        `score` measures any prediction, whatever its size.
+
+        Parameters
+        ----------
+        k : int or float
+            A number of items, or a share of them between 0 and 1, at least one item. Of fewer items than `k`
+            all are chosen.
+
+        Examples
+        --------
+        >>> import metricfit as mf
+        >>> mf.precision.at_size(10)
+        Metric(precision = tp/pp at size 10)
+        >>> sol = mf.solve(mf.precision.at_size(1), [0.4, 0.1, -0.2], solver="exact-lp")
+        >>> round(sol.predictor.sum(), 6)
+        np.float64(1.0)
+        """
+        whole = isinstance(k, Integral) and not isinstance(k, bool) and int(k) >= 1
+        if not whole and not (isinstance(k, Real) and not isinstance(k, Integral) and 0.0 < float(k) < 1.0):
+            raise ValueError(
+                f"a size must be a whole number from 1 on, or a share between 0 and 1, got {k!r}"
+            )
+        return replace(self, size=int(k) if whole else float(k))
+
+    def sizes(self, n: int) -> tuple[int, ...] | None:
+        """Return the sizes that a prediction for `n` items may have; None stands for all.
+
+        Examples
+        --------
+        >>> import metricfit as mf
+        >>> mf.f1.sizes(20), mf.f1.at_size(3).sizes(20), mf.f1.at_size(0.1).sizes(20)
+        (None, (3,), (2,))
+        """
+        if self.size is None:
+            return None
+        return (min(self.size, n) if isinstance(self.size, int) else max(1, round(self.size * n)),)
+
     def with_special_cases(self, *, positive: bool = False, negative: bool = False) -> Self:
         """Return this metric with the special cases of the paper forced, where its formula is defined too.
 
@@ -294,6 +339,8 @@ class Metric(Boundable, Scored):
         \frac{\mathrm{TP}}{\mathrm{PP}}
         """
         formula = formula_latex(self.expression)
+        if self.size is not None:
+            formula += rf" \quad\text{{at size }} {self.size}"
         if self.constraints:
             bounds = r",\; ".join(constraint.latex() for constraint in self.constraints)
             formula += rf" \quad\text{{subject to}}\quad {bounds}"
@@ -307,6 +354,8 @@ class Metric(Boundable, Scored):
         text = f"{self.name} = {self.formula}" if self.name != self.formula else self.formula
         if self.average:
             text = f"{self.average} {text}"
+        if self.size is not None:
+            text += f" at size {self.size}"
         if self.constraints:
             text += " subject to " + ", ".join(str(constraint) for constraint in self.constraints)
         forced = [side for side in ("positive", "negative") if getattr(self.evaluate, side)]
@@ -317,7 +366,9 @@ class Metric(Boundable, Scored):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Metric):
             return NotImplemented
-        mine, theirs = ((metric.evaluate, metric.constraints, metric.average) for metric in (self, other))
+        mine, theirs = (
+            (metric.evaluate, metric.constraints, metric.average, metric.size) for metric in (self, other)
+        )
         return self is other or mine == theirs
 
     def __hash__(self) -> int:
@@ -332,8 +383,16 @@ class Metric(Boundable, Scored):
     def __reduce__(self) -> tuple[Any, ...]:
         # By value, never by reference to the function that was decorated: that one may live in a notebook,
         # which another process cannot import.
-        state = (self.name, self.expression, self.evaluate, self.constraints, self.doc, self.average)
-        return (type(self), state)
+        parts = (
+            self.name,
+            self.expression,
+            self.evaluate,
+            self.constraints,
+            self.doc,
+            self.average,
+            self.size,
+        )
+        return (type(self), parts)
 
 
 def from_expression(name: str, expression: object, doc: str | None = None) -> Metric:

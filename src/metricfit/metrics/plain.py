@@ -28,6 +28,8 @@ def to_plain(metric: Metric) -> dict[str, Any]:
     }
     if metric.evaluate.positive or metric.evaluate.negative:
         parts["special_cases"] = [metric.evaluate.positive, metric.evaluate.negative]
+    if metric.size is not None:
+        parts["size"] = metric.size
     if metric.average:
         parts["average"] = metric.average
     if metric.constraints:
@@ -52,6 +54,8 @@ def from_plain(parts: dict[str, Any]) -> Metric:
     if "special_cases" in parts:
         positive, negative = parts["special_cases"]
         metric = metric.with_special_cases(positive=positive, negative=negative)
+    if "size" in parts:
+        metric = metric.at_size(parts["size"])
     if "average" in parts:
         metric = metric.averaged(parts["average"])
     if "constraints" in parts:

@@ -20,6 +20,7 @@ from metricfit.game import (
     extent,
     inclusion_in_order,
     make_game,
+    sized,
 )
 from metricfit.metrics import Metric
 from metricfit.solvers.certificate import (
@@ -292,9 +293,10 @@ def _certify_part(
     inclusion, verdict = np.empty((games, 2, n)), np.full((games, 3), np.inf)
     plain = not metric.constraints and size_scores is None
     if (judge := find_judge(name)) and plain and n <= TABLE_LIMIT:
-        rounding = batch_rounding(metric, scores)
-        aim = _attainable(tol, 2.0 * float(rounding.max(initial=0.0)), extent(metric, n)[2])
-        inclusion, verdict = judge(metric, scores, aim, **options)
+        payoff = sized(metric, n)
+        rounding = batch_rounding(payoff, scores)
+        aim = _attainable(tol, 2.0 * float(rounding.max(initial=0.0)), extent(payoff, n)[2])
+        inclusion, verdict = judge(payoff, scores, aim, **options)
         verdict[:, 0] += rounding
         verdict[:, 1] += 2.0 * rounding
     for game, (_, gap, _) in enumerate(verdict.tolist()):

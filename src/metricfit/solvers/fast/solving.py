@@ -17,7 +17,8 @@ from metricfit.game import (
     make_feasible,
     predictor_values,
 )
-from metricfit.metrics import Metric, accuracy
+from metricfit.game.payoff import Payoff
+from metricfit.metrics import accuracy
 from metricfit.solvers.solution import Answer
 
 from .compiling import compile_solver
@@ -70,7 +71,7 @@ def solve_fast(game: Game, tol: float, *, max_iter: int = 150) -> Answer:
     return _solve_blocks(game, tol, max_iter)
 
 
-def judge_fast(metric: Metric, scores: Floats, tol: float, *, max_iter: int = 150) -> tuple[Floats, Floats]:
+def judge_fast(metric: Payoff, scores: Floats, tol: float, *, max_iter: int = 150) -> tuple[Floats, Floats]:
     """Make a first attempt at every game of a batch, referee included, in one compiled call.
 
     It is made at games without constraints of up to ``SINGLE_ITEMS`` items; of others nothing is proved.
@@ -103,7 +104,7 @@ def judge_fast(metric: Metric, scores: Floats, tol: float, *, max_iter: int = 15
     return _judge(metric, scores, tol, max_iter)
 
 
-def _judge(metric: Metric, scores: Floats, tol: float, max_iter: int) -> tuple[Floats, Floats]:
+def _judge(metric: Payoff, scores: Floats, tol: float, max_iter: int) -> tuple[Floats, Floats]:
     games, n = scores.shape
     inclusion, verdict = np.empty((games, 2, n)), np.empty((games, 3))
     if metric.constraints or n > SINGLE_ITEMS:
