@@ -121,7 +121,7 @@ def _total(cell: BoolArray, weights: Weights | None) -> Count:
         return int(np.count_nonzero(cell))
     if weights.dtype.kind == "i":
         return int(weights[cell].sum())
-    # The four totals are rounded, but what is added up from them is exact: right predictions have fp = fn = 0.
+    # The four totals are rounded, but sums of them are exact, so that a right prediction has tp = ap = pp.
     return Fraction(float(weights[cell].sum()))
 
 
