@@ -11,7 +11,7 @@ import sympy as sp
 
 from metricfit.metrics.confusion import ALL, AP, PP, TP
 
-__all__ = ["Count", "degree_in_tp", "depends_on", "value_at"]
+__all__ = ["TOO_LARGE", "Count", "degree_in_tp", "depends_on", "value_at", "why_no_value"]
 
 Count: TypeAlias = int | Fraction
 
@@ -26,8 +26,13 @@ _MARGINS = ((9, 11, 23), (11, 8, 29), (13, 17, 37))
 _TP = tuple(Fraction(numerator, 7) for numerator in (9, 16, 26, 37))
 
 
-class _NoValueError(Exception):
-    """The expression is infinite, complex or out of range."""
+_INFINITE = "it divides by zero"
+_COMPLEX = "it takes the root or log of a negative number"
+TOO_LARGE = "it exceeds the range of float64"
+
+
+class _NoValueError(ArithmeticError):
+    """The expression is infinite, complex or out of range; the message says which."""
 
 
 def value_at(expression: sp.Expr, counts: Mapping[sp.Symbol, Count]) -> mpmath.mpf | None:
@@ -40,12 +45,33 @@ def value_at(expression: sp.Expr, counts: Mapping[sp.Symbol, Count]) -> mpmath.m
     mpf('0.25')
     >>> value_at(sp.log(TP - PP), counts)
     """
+    try:
+        return _checked(expression, counts)
+    except _NoValueError:
+        return None
+
+
+def why_no_value(expression: sp.Expr, counts: Mapping[sp.Symbol, Count]) -> str:
+    """Return what is wrong with an expression that has no finite real value in float64.
+
+    Examples
+    --------
+    >>> why_no_value(sp.sqrt(TP - PP), {TP: 1, PP: 2})
+    'it takes the root or log of a negative number'
+    """
+    try:
+        _checked(expression, counts)
+    except _NoValueError as error:
+        return str(error)
+    return TOO_LARGE
+
+
+def _checked(expression: sp.Expr, counts: Mapping[sp.Symbol, Count]) -> mpmath.mpf:
     with mpmath.workdps(DIGITS):
         try:
-            value = _evaluated(expression, counts)
-        except (ZeroDivisionError, OverflowError, _NoValueError):
-            return None
-    return value if mpmath.isfinite(value) else None
+            return _evaluated(expression, counts)
+        except ZeroDivisionError:
+            raise _NoValueError(_INFINITE) from None
 
 
 def _evaluated(expression: sp.Expr, counts: Mapping[sp.Symbol, Count]) -> mpmath.mpf:
@@ -68,22 +94,22 @@ def _evaluated(expression: sp.Expr, counts: Mapping[sp.Symbol, Count]) -> mpmath
         value = _power(*parts, whole=bool(expression.exp.is_Integer))
     else:
         value = _FUNCTIONS[expression.func](*parts)
-    if value and abs(mpmath.mag(value)) > LARGEST_POWER:
-        raise _NoValueError
-    return value
+    if value and mpmath.mag(value) > LARGEST_POWER:
+        raise _NoValueError(TOO_LARGE)
+    return value if not value or mpmath.mag(value) > -LARGEST_POWER else mpmath.mpf(0)
 
 
 def _power(base: mpmath.mpf, exponent: mpmath.mpf, *, whole: bool) -> mpmath.mpf:
     if whole:
         return base ** int(exponent)
     if base < 0:
-        raise _NoValueError
+        raise _NoValueError(_COMPLEX)
     return base**exponent
 
 
 def _logarithm(value: mpmath.mpf) -> mpmath.mpf:
     if value <= 0:
-        raise _NoValueError
+        raise _NoValueError(_COMPLEX if value < 0 else _INFINITE)
     return mpmath.log(value)
 
 

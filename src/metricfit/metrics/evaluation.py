@@ -13,7 +13,7 @@ import numpy.typing as npt
 import sympy as sp
 
 from metricfit.metrics.confusion import ALL, AP, PP, TP
-from metricfit.metrics.digits import Count, value_at
+from metricfit.metrics.digits import Count, value_at, why_no_value
 from metricfit.metrics.errors import UnsupportedMetricError
 
 __all__ = [
@@ -62,9 +62,9 @@ class Evaluation:
             True positives, predicted positives, actual positives and samples.
         """
         if not self.forced(k, l, n):
-            value = _at(self.whole, tp, k, l, n)
-            if value is not None and math.isfinite(value):
-                return value
+            value = value_at(self.whole, _named(tp, k, l, n))
+            if value is not None and math.isfinite(float(value)):
+                return float(value)
             if not (on_border(k, l, n) or self._zero_by_zero(tp, k, l, n)):
                 raise UnsupportedMetricError(self._why_undefined(tp, k, l, n))
         return float(tp == k == l)
@@ -103,20 +103,16 @@ class Evaluation:
         return to_numpy([TP, PP, AP, ALL], self.whole)
 
     def _zero_by_zero(self, tp: Count, k: Count, l: Count, n: Count) -> bool:
-        parts = (_substituted(part, tp, k, l, n) for part in sp.fraction(self.whole))
+        parts = (value_at(part, _named(tp, k, l, n)) for part in sp.fraction(self.whole))
         return 0 in (tp, k - tp, l - tp, n - k - l + tp) and all(part == 0 for part in parts)
 
     def _why_undefined(self, tp: Count, k: Count, l: Count, n: Count) -> str:
         cell = f"at tp = {tp}, fp = {k - tp}, fn = {l - tp}, tn = {n - k - l + tp}"
-        value = _substituted(self.whole, tp, k, l, n)
-        if value.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
-            return (
-                f"{self.formula} has no value {cell}: it divides by zero; write it so that it has one, for "
-                "instance with a small number added to the count"
-            )
-        if value.evalf(17).has(sp.I):
-            return f"{self.formula} has no value {cell}: it is complex; a metric must be real"
-        return f"{self.formula} exceeds the range of float64 {cell}; use fewer samples"
+        reason = why_no_value(self.whole, _named(tp, k, l, n))
+        return (
+            f"{self.formula} has no value {cell}: {reason}; write it so that it has one, for "
+            "instance with a small number added to the count"
+        )
 
 
 def why_too_large(formula: str, value: float, cell: str) -> str:
@@ -166,11 +162,5 @@ def to_numpy(symbols: list[sp.Symbol], expressions: Any) -> Callable[..., Any]:
     return function
 
 
-def _substituted(expression: sp.Expr, tp: Count, k: Count, l: Count, n: Count) -> sp.Expr:
-    counts = zip((TP, PP, AP, ALL), (tp, k, l, n), strict=True)
-    return expression.xreplace({symbol: sp.Rational(count) for symbol, count in counts})
-
-
-def _at(expression: sp.Expr, tp: Count, k: Count, l: Count, n: Count) -> float | None:
-    value = value_at(expression, dict(zip((TP, PP, AP, ALL), (tp, k, l, n), strict=True)))
-    return None if value is None else float(value)
+def _named(tp: Count, k: Count, l: Count, n: Count) -> dict[sp.Symbol, Count]:
+    return dict(zip((TP, PP, AP, ALL), (tp, k, l, n), strict=True))

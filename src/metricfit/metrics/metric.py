@@ -38,8 +38,8 @@ class Metric(Boundable, Scored):
     (``mf.f1``). They are immutable, and equal when their formulas, special cases and constraints mean the
     same: the name does not matter, nor how the formula is spelled.
 
-    There are two kinds of support. Every metric can be scored and trained with
-    :class:`metricfit.SoftMetricLoss`. If the formula is affine in the true positives, once the numbers of
+    There are two kinds of support. Every metric can be scored, and trained
+    softly (``SoftMetricLoss``). If the formula is affine in the true positives, once the numbers of
     predicted and actual positives are fixed, the metric is `playable`: it has tables, a game
     (:func:`metricfit.solve`) and a convex loss (:class:`metricfit.MetricLoss`). Those raise
     :class:`UnsupportedMetricError` for any other metric.
