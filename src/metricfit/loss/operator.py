@@ -24,7 +24,14 @@ from metricfit.loss.record import NOBODY, Recorder, find_recorder
 from metricfit.loss.settings import Settings, from_text
 from metricfit.solvers import ConvergenceWarning
 
-__all__ = ["MetricLossFunction", "SkippedGameWarning", "apply_metric_loss", "metric_loss", "play_batch"]
+__all__ = [
+    "MetricLossFunction",
+    "SkippedGameWarning",
+    "apply_metric_loss",
+    "is_watched",
+    "metric_loss",
+    "play_batch",
+]
 
 
 class SkippedGameWarning(UserWarning):
@@ -201,7 +208,7 @@ def apply_metric_loss(logits: Tensor, targets: Tensor, settings: str, recorder: 
         # An exported program outlives the loss, and numbers of recorders mean nothing elsewhere.
         number = NOBODY if torch.compiler.is_exporting() else recorder
         loss = metric_loss(logits, targets, settings, number)[0]
-    elif _is_watched() or not logits.is_cpu or type(logits) not in (Tensor, torch.nn.Parameter):
+    elif is_watched() or not logits.is_cpu or type(logits) not in (Tensor, torch.nn.Parameter):
         apply = MetricLossFunction.apply
         loss = apply(logits, targets, settings, recorder)[0]
     else:
@@ -215,7 +222,7 @@ _transforms = getattr(torch._C, "_are_functorch_transforms_active", None)
 _modes = getattr(torch._C, "_len_torch_dispatch_stack", None)
 
 
-def _is_watched() -> bool:
+def is_watched() -> bool:
     """Whether a transform of ``torch.func`` or a tracer is active, which has to see an operator."""
     return _transforms is None or _modes is None or _transforms() or _modes() > 0
 

@@ -1,0 +1,61 @@
+"""A metric plus multiples of what its constraints bound: affine in TP again, so that it can be played."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+import sympy as sp
+
+from metricfit.metrics.metric import Metric
+from metricfit.metrics.table import Coefficients, FloatArray
+
+__all__ = ["combined"]
+
+
+@dataclass(frozen=True)
+class _WeightedSum(Coefficients):
+    """Adds up the coefficients of several metrics; each follows its own rule where it is undefined."""
+
+    parts: tuple[tuple[float, Coefficients], ...] = ()
+
+    def __call__(self, k: npt.ArrayLike, l: npt.ArrayLike, n: int) -> tuple[FloatArray, FloatArray]:
+        found = [(weight, part(k, l, n)) for weight, part in self.parts]
+        alpha = np.add.reduce([weight * part[0] for weight, part in found])
+        beta = np.add.reduce([weight * part[1] for weight, part in found])
+        return alpha, beta
+
+    def value(self, tp: int, k: int, l: int, n: int) -> float:
+        return sum(weight * part.value(tp, k, l, n) for weight, part in self.parts)
+
+    def __reduce__(self) -> tuple[type[_WeightedSum], tuple[object, ...]]:
+        return (type(self), (self.form, self.formula, False, False, self.parts))
+
+
+@lru_cache(maxsize=256)
+def combined(metric: Metric, multipliers: tuple[float, ...]) -> Metric:
+    r"""Return the mean of a metric and what its constraints bound, weighted by 1 and the multipliers.
+
+    .. math:: \frac{m + \sum_c \pm \lambda_c m_c}{1 + \sum_c \lambda_c}
+
+    The sign is minus for constraints from above. The result has no constraints.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> both = combined(mf.recall_at_precision(0.9), (3.0,))
+    >>> both.score([1, 1, 0, 0], [1, 0, 0, 0])
+    0.875
+    """
+    total = 1.0 + sum(multipliers)
+    parts = [(1.0 / total, metric.evaluate)]
+    expression = metric.expression / total
+    for weight, constraint in zip(multipliers, metric.constraints, strict=True):
+        signed = (weight if constraint.sense == ">=" else -weight) / total
+        parts.append((signed, constraint.metric.evaluate))
+        expression += signed * constraint.metric.expression
+    name = f"{metric.name} with multipliers {', '.join(f'{weight:.4g}' for weight in multipliers)}"
+    evaluate = _WeightedSum(metric.evaluate.form, name, parts=tuple(parts))
+    return replace(metric, name=name, expression=sp.sympify(expression), evaluate=evaluate, constraints=())
