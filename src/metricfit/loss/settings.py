@@ -17,6 +17,7 @@ __all__ = [
     "AUTO_GROUP_SIZE",
     "DEFAULT_SCALE",
     "DEVICE",
+    "Constraints",
     "GroupSize",
     "Infeasible",
     "Reduction",
@@ -38,6 +39,7 @@ Scale: TypeAlias = float | Literal["batch"]
 GroupSize: TypeAlias = int | Literal["auto"] | None
 Reduction: TypeAlias = Literal["mean", "sum", "none"]
 Infeasible: TypeAlias = Literal["error", "skip"]
+Constraints: TypeAlias = Literal["game", "running"]
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class Settings:
     ignore_index: int | None = None
     gather: bool = False
     infeasible: Infeasible = "error"
+    constraints: Constraints = "game"
 
     def __post_init__(self) -> None:
         if self.scale != "batch" and not is_positive(self.scale):
@@ -95,7 +98,7 @@ class Settings:
         >>> Settings(mf.f1.subject_to(mf.recall >= 0.8)).why_not_on_device()
         'games with constraints'
         """
-        if self.metric.constraints:
+        if self.metric.constraints and self.constraints == "game":
             return "games with constraints"
         if self.ignore_index is not None:
             return "with ignore_index, since how many items take part is known on the device only"

@@ -9,7 +9,7 @@ from torch import Tensor
 from metricfit.loss.gathering import add_over_ranks, is_parallel
 from metricfit.loss.operator import is_watched
 from metricfit.loss.running import RunningConstraints
-from metricfit.loss.soft_counts import BatchCounts, count_batch, count_decisions
+from metricfit.loss.soft_counts import BatchCounts, count_batch, decisions
 from metricfit.loss.soft_inputs import SoftBatch, is_usable, soft_batch, why_not_usable
 from metricfit.loss.soft_settings import SoftSettings
 from metricfit.loss.soft_terms import SoftConstraints, SoftObjective
@@ -51,7 +51,7 @@ def soft_loss(
     """
     batch = soft_batch(logits, targets, sample_weight, settings.ignore_index)
     counts = count_batch(batch, settings, temperature)
-    decided = None if running is None else count_decisions(batch, settings)
+    decided = None if running is None else decisions(batch, per_label=settings.average == "macro")
     counts, decided, usable = _checked(batch, counts, decided, settings)
     if running is not None and decided is not None:
         running.update(decided, counts.unit)

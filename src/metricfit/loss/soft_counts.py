@@ -14,7 +14,7 @@ from torch import Tensor
 from metricfit.loss.soft_inputs import SoftBatch
 from metricfit.loss.soft_settings import SoftSettings
 
-__all__ = ["BatchCounts", "count_batch", "count_decisions", "slack_sigmoids"]
+__all__ = ["BatchCounts", "count_batch", "decisions", "slack_sigmoids"]
 
 
 class BatchCounts(NamedTuple):
@@ -61,20 +61,20 @@ def count_batch(batch: SoftBatch, settings: SoftSettings, temperature: float) ->
 
 
 @torch.no_grad()
-def count_decisions(batch: SoftBatch, settings: SoftSettings) -> Tensor:
-    """Count the decisions at 0 of all rows: shape (4, labels).
+def decisions(batch: SoftBatch, *, per_label: bool) -> Tensor:
+    """Count the decisions at 0 of all rows: shape (4, labels), or (4, 1) over all labels.
 
     Examples
     --------
-    >>> import metricfit as mf
     >>> from metricfit.loss.soft_inputs import soft_batch
     >>> batch = soft_batch(torch.tensor([0.1, -0.1]), torch.tensor([1.0, 1.0]), None, None)
-    >>> count_decisions(batch, SoftSettings(mf.f1)).ravel()
-    tensor([1., 0., 1., 0.], dtype=torch.float64)
+    >>> decisions(batch, per_label=True).ravel()
+    tensor([1., 0., 1., 0.])
     """
     above = batch.logits > 0
-    decided = torch.stack((above, ~above)).to(batch.logits.dtype)
-    return _counts(decided, _classes(batch), settings).sum(1)
+    cells = torch.stack((above, ~above)).to(batch.logits.dtype).unsqueeze(1) * _classes(batch)
+    counts = cells.sum((2, 4)).flatten(0, 1)
+    return counts if per_label else counts.sum(1, keepdim=True)
 
 
 def slack_sigmoids(tempered: Tensor, slack: float) -> Tensor:

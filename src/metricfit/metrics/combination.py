@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +31,7 @@ class _WeightedSum(Coefficients):
     def value(self, tp: int, k: int, l: int, n: int) -> float:
         return sum(weight * part.value(tp, k, l, n) for weight, part in self.parts)
 
-    def __reduce__(self) -> tuple[type[_WeightedSum], tuple[object, ...]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         return (type(self), (self.form, self.formula, False, False, self.parts))
 
 

@@ -101,7 +101,7 @@ class Coefficients:
                     k, l = (int(index[0]) for index in np.nonzero(unreal))
                     raise UnsupportedMetricError(self._why(k, l, n))
 
-    def __reduce__(self) -> tuple[type[Coefficients], tuple[NormalForm, str, bool, bool]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         # The generated function is made anew where it is needed; it cannot be pickled.
         return (type(self), (self.form, self.formula, self.positive, self.negative))
 
