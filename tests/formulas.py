@@ -27,6 +27,12 @@ BUILT_IN_FORMULAS = {
     "mcc": "(tp*tn-fp*fn)/sqrt(ap*an*pp*pn)",
 }
 
+# Not affine in tp: these have a score and no table.
+SOFT_ONLY_FORMULAS = {
+    "jaccard": "tp/(tp+fp+fn)",
+    "g_mean": "sqrt(tp/(tp+fn)*tn/(tn+fp))",
+}
+
 
 def value_of(formula: str, tp: int, k: int, l: int, n: int) -> float | None:
     """Evaluate a formula on counts to 40 digits, or return None where it divides by zero."""

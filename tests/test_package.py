@@ -28,8 +28,8 @@ def test_public_names_are_listed():
 
 
 def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="has no attribute 'jaccard'"):
-        mf.jaccard  # noqa: B018
+    with pytest.raises(AttributeError, match="has no attribute 'auc'"):
+        mf.auc  # noqa: B018
 
 
 def test_import_does_without_torch_and_scikit_learn():

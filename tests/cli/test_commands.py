@@ -147,7 +147,7 @@ MISTAKES = {
     "one column": ("single.csv", {}, [], "the only column"),
     "few positives": ("rare.csv", {}, [], "are needed at least"),
     "unknown metric": ("table.csv", {}, ["--metric", "f1score"], "is not understood"),
-    "unsupported metric": ("table.csv", {}, ["--metric", "tp/(tp+fp+fn)"], "is not supported"),
+    "unsupported metric": ("table.csv", {}, ["--metric", "tp/(tp+fp+fn)"], "cannot be played"),
     "no constraint": ("table.csv", {}, ["--subject-to", "recall"], "is not a constraint"),
     "unknown positive": ("table.csv", {}, ["--positive", "maybe"], "is no value of churn"),
     "nothing to resume": ("table.csv", {}, ["--resume"], "no unfinished run"),

@@ -88,9 +88,13 @@ def test_a_metric_that_grows_with_the_batch_takes_any_large_threshold():
         lift >= -1  # noqa: B015
 
 
-def test_an_unsupported_formula_cannot_become_a_constraint():
-    with pytest.raises(mf.UnsupportedMetricError, match="multiplies cells"):
-        mf.precision.subject_to(mf.metric(lambda C: C.tp * C.tn / C.all**2) >= 0.5)
+def test_a_constraint_that_cannot_be_played_makes_the_metric_unplayable():
+    constrained = mf.precision.subject_to(mf.recall >= 0.5, mf.g_mean >= 0.5)
+    assert not constrained.playable
+    assert constrained.why_not_playable == mf.g_mean.why_not_playable
+    assert mf.precision.playable
+    with pytest.raises(mf.UnsupportedMetricError, match=r"sqrt\(tn\*tp/\(an\*ap\)\) cannot be played"):
+        mf.solve(constrained, [0.1, 0.2], [0, 1])
 
 
 def test_a_constraint_prints_and_compares_by_value():

@@ -17,12 +17,14 @@ METRICS = [
     mf.precision_at_recall(0.8),
     mf.accuracy.with_special_cases(positive=True),
     mf.get_metric("tp*exp(-pp/all)/sqrt(ap+1)"),
+    mf.jaccard,
+    mf.g_mean.with_special_cases(positive=True).subject_to(mf.jaccard >= 0.1),
 ]
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 def test_pickle_and_copies_are_equal(metric):
-    metric.table(3)
+    metric.score([0, 1], [0, 1])
     for twin in (pickle.loads(pickle.dumps(metric)), copy.copy(metric), copy.deepcopy(metric)):
         assert twin == metric
         assert hash(twin) == hash(metric)

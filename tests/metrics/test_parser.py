@@ -27,6 +27,10 @@ import metricfit as mf
         ("tp / sqrt(ap*pp)", mf.gm_precision_recall),
         ("precision subject to recall >= 0.8", mf.precision_at_recall(0.8)),
         ("tp/pp  subject to  0.8 <= tp/ap,specificity>=.9", mf.precision_at_recall_specificity(0.8, 0.9)),
+        ("tp/(tp+fp+fn)", mf.jaccard),
+        ("f1/(2-f1)", mf.jaccard),
+        ("sqrt(recall*specificity)", mf.g_mean),
+        ("recall subject to jaccard >= 0.5", mf.recall.subject_to(mf.jaccard >= 0.5)),
         ("recall subject to fbeta(0.5) <= 0.7", mf.recall.subject_to(mf.fbeta(0.5) <= 0.7)),
     ],
 )
@@ -80,7 +84,6 @@ def test_a_metric_is_returned_as_it_is():
         ("recall subject to banana", "'banana' is not a constraint such as recall >= 0.8"),
         ("recall subject to precision >= recall", "must compare a metric with a number"),
         ("recall subject to precision > 0.5", "not a constraint"),
-        ("tp/(tp+fp+fn)", "still depends on tp"),
     ],
 )
 def test_anything_else_is_refused_by_a_sentence(text, phrase):

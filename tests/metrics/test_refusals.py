@@ -1,6 +1,7 @@
 """What cannot be trained for is refused at once, by a sentence that names the term."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -9,19 +10,6 @@ import sympy as sp
 import metricfit as mf
 
 REFUSED = [
-    ("product of cells", lambda C: C.tp * C.tn / C.all**2, ["tn*tp multiplies cells", "pp, pn, ap, an, all"]),
-    ("square of a cell", lambda C: C.tp**2 / C.ap, [r"tp**2 multiplies cells"]),
-    ("product of sums of cells", lambda C: (C.tp - C.fp) * (C.tn + C.tp) / C.all, ["multiplies cells"]),
-    ("root of a product", lambda C: mf.sqrt(C.tp * C.tn), ["sqrt(tn*tp) puts a cell inside a root"]),
-    (
-        "g-mean",
-        lambda C: mf.sqrt((C.tp / C.ap) * (C.tn / C.an)),
-        ["sqrt(tn*tp/(an*ap)) puts a cell inside a root"],
-    ),
-    ("log of a cell", lambda C: mf.log(C.fp), ["log(fp) puts a cell inside a root, log or exp"]),
-    ("jaccard", lambda C: C.tp / (C.tp + C.fp + C.fn), ["denominator fn + fp + tp, which is ap + pp - tp,"]),
-    ("cell below", lambda C: C.ap / C.tp, ["denominator tp still depends on tp", "2*tp + fp + fn = pp + ap"]),
-    ("diagnostic odds ratio", lambda C: C.tp * C.tn / (C.fp * C.fn), ["its denominator"]),
     ("no cell", lambda C: C.ap / C.all, ["ap/all", "none of the cells tp, fp, fn, tn"]),
     ("constant", lambda C: 1, ["none of the cells"]),
     ("cells that cancel", lambda C: (C.tp + C.fn) / C.all, ["its cells cancel"]),
@@ -29,6 +17,12 @@ REFUSED = [
     ("undefined off the diagonal", lambda C: C.tp / (C.pp - 2 * C.ap), ["at pp = 2, ap = 1, all = 3"]),
     ("complex inside", lambda C: C.tp * mf.sqrt(C.ap - C.pp), ["complex at pp = 1, ap = 0"]),
     ("complex on the border", lambda C: C.tp * mf.sqrt(C.pp - 1), ["complex at pp = 0"]),
+    (
+        "complex with all cells filled",
+        lambda C: mf.sqrt(C.tp / C.ap - C.fp / C.an),
+        ["tp = 1, fp = 1, fn = 2", "complex"],
+    ),
+    ("zero in the middle", lambda C: C.tp**2 / (C.tp - C.fp), ["divides by zero", "tp = 1, fp = 1, fn = 1"]),
     ("complex everywhere", lambda C: C.tp / mf.sqrt(-C.pp), ["root or log of a negative number"]),
     ("imaginary constant", lambda C: C.tp * sp.I, ["must be real"]),
     ("division by zero", lambda C: C.tp / 0, ["divides by zero"]),
@@ -48,6 +42,49 @@ REFUSED = [
     ("a branch", lambda C: C.tp if C.pp > 0 else 0, ["no comparisons"]),
     ("expansion", lambda C: C.tp / sp.prod([C.pp + C.ap + i for i in range(20)]), ["more than 500 terms"]),
 ]
+
+
+NOT_PLAYABLE = [
+    ("product of cells", lambda C: C.tp * C.tn / C.all**2, ["tn*tp multiplies cells", "pp, pn, ap, an, all"]),
+    ("square of a cell", lambda C: C.tp**2 / C.ap, [r"tp**2 multiplies cells"]),
+    ("product of sums of cells", lambda C: (C.tp - C.fp) * (C.tn + C.tp) / C.all, ["multiplies cells"]),
+    ("root of a product", lambda C: mf.sqrt(C.tp * C.tn), ["sqrt(tn*tp) puts a cell inside a root"]),
+    (
+        "g-mean",
+        lambda C: mf.sqrt((C.tp / C.ap) * (C.tn / C.an)),
+        ["sqrt(tn*tp/(an*ap)) puts a cell inside a root"],
+    ),
+    ("log of a cell", lambda C: mf.log(C.fp), ["log(fp) puts a cell inside a root, log or exp"]),
+    ("jaccard", lambda C: C.tp / (C.tp + C.fp + C.fn), ["denominator fn + fp + tp, which is ap + pp - tp,"]),
+    ("cell below", lambda C: C.ap / C.tp, ["denominator tp still depends on tp", "2*tp + fp + fn = pp + ap"]),
+    ("diagnostic odds ratio", lambda C: C.tp * C.tn / (C.fp * C.fn), ["its denominator"]),
+    (
+        "root of a product of sums",
+        lambda C: mf.sqrt((C.tp / C.ap + C.tn / C.an - 1) * (C.tp / C.pp + C.tn / C.pn - 1)),
+        ["puts a cell inside a root"],
+    ),
+    ("share flagged", lambda C: C.pp / C.all, ["its cells cancel: pp, ap and all alone decide its value"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("formula", "phrases"), [case[1:] for case in NOT_PLAYABLE], ids=[case[0] for case in NOT_PLAYABLE]
+)
+def test_a_formula_that_is_not_affine_is_scored_and_not_played(formula, phrases):
+    metric = mf.metric(formula)
+    assert not metric.playable
+    for phrase in phrases:
+        assert phrase in metric.why_not_playable
+    assert np.isfinite(metric.score([1, 1, 1, 0, 0, 0, 0], [1, 0, 1, 1, 0, 0, 0]))
+    refusal = re.escape(f"{metric.why_not_playable}; train it with mf.SoftMetricLoss")
+    for call in (
+        lambda: metric.table(3),
+        lambda: metric.coefficients(1, 1, 3),
+        lambda: mf.solve(metric, [0.1, 0.2]),
+        lambda: mf.MetricLoss(metric),
+    ):
+        with pytest.raises(mf.UnsupportedMetricError, match=refusal):
+            call()
 
 
 @pytest.mark.parametrize(

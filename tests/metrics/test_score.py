@@ -1,5 +1,6 @@
 """Scores equal scikit-learn's, but where scikit-learn leaves the value to the caller or chooses otherwise."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -12,7 +13,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 
 import metricfit as mf
-from formulas import BUILT_IN_FORMULAS
+from formulas import BUILT_IN_FORMULAS, SOFT_ONLY_FORMULAS, by_the_rule, close, value_of
+from metricfit.metrics.builtin import BUILT_IN
 
 REFERENCES = {
     "accuracy": sk.accuracy_score,
@@ -31,13 +33,31 @@ REFERENCES = {
     "markedness": lambda y, p: sk.precision_score(y, p) + sk.precision_score(y, p, pos_label=0) - 1,
     "kappa": sk.cohen_kappa_score,
     "mcc": sk.matthews_corrcoef,
+    "jaccard": lambda y, p: sk.jaccard_score(y, p, zero_division=0),
+    "g_mean": lambda y, p: np.sqrt(
+        sk.recall_score(y, p, zero_division=0) * sk.recall_score(y, p, pos_label=0, zero_division=0)
+    ),
 }
+FORMULAS = BUILT_IN_FORMULAS | SOFT_ONLY_FORMULAS
 # scikit-learn averages over the classes that occur, or is undefined; the docstrings of ours say what we do.
+CONSTRAINED = {name for name in BUILT_IN if "_at_" in name}
 ONE_CLASS_DIFFERS = {"balanced_accuracy", "informedness", "markedness"}
 
 
 def test_every_built_in_metric_has_a_reference():
-    assert set(REFERENCES) == set(BUILT_IN_FORMULAS)
+    assert set(REFERENCES) == set(FORMULAS)
+    assert set(BUILT_IN) <= {name.partition("(")[0] for name in FORMULAS} | CONSTRAINED
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_score_is_the_formula_at_every_confusion_matrix_of_six_samples(name):
+    metric = mf.get_metric(name)
+    assert metric.playable == (name in BUILT_IN_FORMULAS)
+    for tp, fp, fn, tn in itertools.product(range(7), repeat=4):
+        if tp + fp + fn + tn == 6:
+            y, p = np.repeat([[1, 0, 1, 0], [1, 1, 0, 0]], [tp, fp, fn, tn], axis=1)
+            expected = by_the_rule(value_of(FORMULAS[name], tp, tp + fp, tp + fn, 6), tp + fp, tp + fn, 6)
+            assert close(metric.score(y, p), expected), (tp, fp, fn, tn)
 
 
 @pytest.mark.parametrize("name", REFERENCES)
@@ -84,7 +104,7 @@ def test_a_class_never_predicted_makes_markedness_one_or_zero():
 
 @given(
     st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=30),
-    st.sampled_from(sorted(REFERENCES)),
+    st.sampled_from(sorted(BUILT_IN_FORMULAS)),
 )
 def test_score_is_the_value_of_the_table(pairs, name):
     y, p = np.array(pairs).T

@@ -211,8 +211,8 @@ def test_a_formula_undefined_inside_a_larger_table_names_the_cell():
 
 
 def test_a_formula_beyond_float64_names_the_cell():
-    with pytest.raises(mf.UnsupportedMetricError, match="exceeds the range of float64 at pp = 710"):
-        mf.get_metric("tp*exp(pp)").table(1000)
+    with pytest.raises(mf.UnsupportedMetricError, match="exceeds the range of float64 at pp = 1420"):
+        mf.get_metric("tp*exp(pp/2)").table(1500)
 
 
 def test_value_range_covers_every_confusion_matrix():

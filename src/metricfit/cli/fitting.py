@@ -79,6 +79,7 @@ def read_metric(metric: str, subject_to: tuple[str, ...] = ()) -> mf.Metric:
         found = mf.get_metric(metric)
         for constraint in subject_to:
             found = found.subject_to(*mf.get_metric(f"accuracy subject to {constraint}").constraints)
+        found.check_playable()
     except (ValueError, TypeError) as error:
         raise UserMistakeError(f"{error}.") from None
     return found

@@ -124,6 +124,7 @@ def checked_input(
         raise TypeError(
             f"metric must be a metricfit Metric, got {metric!r}; look it up with metricfit.get_metric"
         )
+    metric.check_playable()
     values = _checked_scores(scores)
     if labels is not None:
         return values, _checked_labels(labels, values.size)

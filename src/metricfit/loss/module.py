@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
+from metricfit.loss.centre import centre
 from metricfit.loss.gathering import add_over_ranks, is_parallel
 from metricfit.loss.operator import apply_metric_loss
 from metricfit.loss.record import BatchSolution, Recorder
@@ -21,6 +23,7 @@ from metricfit.loss.settings import (
 )
 from metricfit.loss.soft_counts import decisions
 from metricfit.loss.soft_inputs import soft_batch
+from metricfit.loss.soft_terms import SoftObjective
 from metricfit.metrics import Metric, get_metric
 
 __all__ = ["MetricLoss"]
@@ -91,6 +94,9 @@ class MetricLoss(nn.Module):
     least. The loss is piecewise linear, so second derivatives are zero. What is returned is a lower bound of
     the exact loss, off by the certified gap at most, and the gradient is that of the bound.
 
+    With ``constraints="running"`` the scores are moved before the games are played, so that these separate
+    where the model does, at 0. By how much follows from the running counts.
+
     ``metric(y, y)`` stands for the best that a prediction can reach on these labels under the constraints.
     The two are the same if the truth satisfies the constraints and no prediction is better than the truth.
 
@@ -139,6 +145,7 @@ class MetricLoss(nn.Module):
         self.running = None
         if options is not None and chosen.constraints:
             self.running = RunningConstraints(chosen.constraints, options)
+            self._objective = SoftObjective(chosen)
         self._text = self.settings.text()
         self._recorder = Recorder()
         self._number = self._recorder.number
@@ -150,7 +157,8 @@ class MetricLoss(nn.Module):
         if logits.dim() == 2 and logits.shape[1] > 1:
             raise ValueError(ONE_LABEL)
         multipliers = self.running.multipliers.clone()
-        loss = apply_metric_loss(logits, targets, self._text, self._number, multipliers)
+        moved = self._centred(logits, self.running)
+        loss = apply_metric_loss(moved, targets, self._text, self._number, multipliers)
         if self.training:
             # Only now is it known that the batch can be used.
             decided = decisions(soft_batch(logits, targets, None, self.settings.ignore_index), per_label=True)
@@ -158,6 +166,14 @@ class MetricLoss(nn.Module):
                 (decided,) = add_over_ranks(decided)
             self.running.update(decided)
         return loss
+
+    def _centred(self, logits: Tensor, running: RunningConstraints) -> Tensor:
+        """Move logits so that the games, which know nothing of the decision at 0, separate there."""
+        items = logits.shape[0] / max(self.settings.group_count(logits.shape[0]), 1)
+        scale = items if self.settings.scale == "batch" else self.settings.scale
+        shift = centre(self._objective, running.missed, running.counts, running.multipliers, scale)
+        wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
+        return wide + shift.to(wide.device, wide.dtype)
 
     @property
     def metric(self) -> Metric:

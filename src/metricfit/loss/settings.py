@@ -67,6 +67,7 @@ class Settings:
     constraints: Constraints = "game"
 
     def __post_init__(self) -> None:
+        self.metric.check_playable()
         if self.scale != "batch" and not is_positive(self.scale):
             raise ValueError(f'scale must be a positive number or "batch", got {self.scale!r}')
         if self.solver != DEVICE:

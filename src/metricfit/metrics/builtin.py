@@ -20,8 +20,10 @@ __all__ = [
     "f1",
     "f2",
     "fbeta",
+    "g_mean",
     "gm_precision_recall",
     "informedness",
+    "jaccard",
     "kappa",
     "markedness",
     "mcc",
@@ -261,6 +263,40 @@ def mcc(C: ConfusionMatrix) -> object:
 
 
 @metric
+def jaccard(C: ConfusionMatrix) -> object:
+    """Intersection over union of the true and the predicted positives; the threat score.
+
+    P. Jaccard, "Étude comparative de la distribution florale dans une portion des Alpes et du Jura", 1901.
+    Equal to :func:`sklearn.metrics.jaccard_score`, but 1 where nothing is positive and nothing is predicted
+    so (scikit-learn: ``zero_division``). It is a monotone function of F1, ``f1 / (2 - f1)``, so that the two
+    rank predictions in the same order. Not playable: it is scored, and trained softly.
+
+    Examples
+    --------
+    >>> jaccard.score([0, 1, 1, 1], [1, 1, 0, 0])
+    0.25
+    """
+    return C.tp / (C.tp + C.fp + C.fn)
+
+
+@metric
+def g_mean(C: ConfusionMatrix) -> object:
+    """Geometric mean of recall and specificity.
+
+    M. Kubat and S. Matwin, "Addressing the curse of imbalanced training sets", ICML 1997. Not in
+    scikit-learn, but equal to the square root of ``recall_score`` for both labels multiplied. Where one class
+    is missing, it is 1 if the prediction is all right and 0 otherwise. Not playable: it is scored, and
+    trained softly.
+
+    Examples
+    --------
+    >>> g_mean.score([0, 0, 1, 1], [0, 1, 1, 1])
+    0.7071067811865476
+    """
+    return sqrt((C.tp / C.ap) * (C.tn / C.an))
+
+
+@metric
 def precision_at_recall(C: ConfusionMatrix, t: float) -> object:
     """Precision, subject to a recall of at least ``t``.
 
@@ -313,6 +349,8 @@ BUILT_IN: dict[str, Metric | MetricFamily] = {
         markedness,
         kappa,
         mcc,
+        jaccard,
+        g_mean,
         precision_at_recall,
         recall_at_precision,
         precision_at_recall_specificity,

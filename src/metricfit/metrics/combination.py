@@ -10,15 +10,20 @@ import numpy as np
 import numpy.typing as npt
 import sympy as sp
 
+from metricfit.metrics.evaluation import Count, FloatArray
 from metricfit.metrics.metric import Metric
-from metricfit.metrics.table import Coefficients, FloatArray
+from metricfit.metrics.normal_form import NormalForm
+from metricfit.metrics.table import Coefficients
 
 __all__ = ["combined"]
 
 
 @dataclass(frozen=True)
 class _WeightedSum(Coefficients):
-    """Adds up the coefficients of several metrics; each follows its own rule where it is undefined."""
+    """Adds up the coefficients of several metrics; each follows its own rule where it is undefined.
+
+    It has no normal form of its own, only its parts.
+    """
 
     parts: tuple[tuple[float, Coefficients], ...] = ()
 
@@ -28,7 +33,7 @@ class _WeightedSum(Coefficients):
         beta = np.add.reduce([weight * part[1] for weight, part in found])
         return alpha, beta
 
-    def value(self, tp: int, k: int, l: int, n: int) -> float:
+    def value(self, tp: Count, k: Count, l: Count, n: Count) -> float:
         return sum(weight * part.value(tp, k, l, n) for weight, part in self.parts)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -51,12 +56,12 @@ def combined(metric: Metric, multipliers: tuple[float, ...]) -> Metric:
     0.875
     """
     total = 1.0 + sum(multipliers)
-    parts = [(1.0 / total, metric.evaluate)]
-    expression = metric.expression / total
+    metric.check_playable()
+    weighted = [(1.0 / total, metric)]
     for weight, constraint in zip(multipliers, metric.constraints, strict=True):
-        signed = (weight if constraint.sense == ">=" else -weight) / total
-        parts.append((signed, constraint.metric.evaluate))
-        expression += signed * constraint.metric.expression
+        weighted.append(((weight if constraint.sense == ">=" else -weight) / total, constraint.metric))
+    parts = [(weight, part.evaluate) for weight, part in weighted if isinstance(part.evaluate, Coefficients)]
+    expression = sp.Add(*(weight * part.expression for weight, part in weighted))
     name = f"{metric.name} with multipliers {', '.join(f'{weight:.4g}' for weight in multipliers)}"
-    evaluate = _WeightedSum(metric.evaluate.form, name, parts=tuple(parts))
-    return replace(metric, name=name, expression=sp.sympify(expression), evaluate=evaluate, constraints=())
+    evaluate = _WeightedSum(NormalForm(sp.nan, sp.nan), name, parts=tuple(parts))
+    return replace(metric, name=name, expression=expression, evaluate=evaluate, constraints=())

@@ -8,14 +8,20 @@ import sympy as sp
 
 from metricfit.metrics.errors import UnsupportedMetricError
 
-__all__ = ["CELLS", "SUMS", "ConfusionMatrix", "exp", "log", "sqrt"]
+__all__ = ["ALL", "AP", "CELLS", "PP", "SUMS", "TP", "ConfusionMatrix", "exp", "log", "sqrt"]
 
 CELLS = ("tp", "fp", "fn", "tn")
 SUMS = ("pp", "pn", "ap", "an", "all")
 
+# The four numbers that fix a confusion matrix. Unlike the symbols of a written formula they have a sign.
+TP = sp.Symbol("TP", nonnegative=True)
+PP = sp.Symbol("PP", nonnegative=True)
+AP = sp.Symbol("AP", nonnegative=True)
+ALL = sp.Symbol("ALL", positive=True)
+
 
 def sqrt(value: sp.Expr) -> sp.Expr:
-    """Return the square root in a formula; it may hold sums such as ``pp * ap`` and no single cell.
+    """Return the square root in a formula; a metric whose roots hold sums only can be played.
 
     Examples
     --------

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING, Literal, NoReturn, cast
 
 if TYPE_CHECKING:
     from metricfit.metrics.metric import Metric
 
-__all__ = ["Constraint", "constrain"]
+__all__ = ["Boundable", "Constraint", "constrain"]
 
 # A metric of counts takes its extreme values on small tables already, unless they grow with n, as lift's do.
 _SMALL_TABLES = range(1, 13)
@@ -64,6 +64,31 @@ class Constraint:
         )
 
 
+class Boundable:
+    """What a metric is as one side of a comparison: ``>=`` and ``<=`` make constraints."""
+
+    name: str
+
+    # Otherwise np.float64(0.8) <= metric would be NumPy's comparison, and no constraint.
+    __array_ufunc__ = None
+
+    def __ge__(self, threshold: object) -> Constraint:
+        return constrain(cast("Metric", self), ">=", threshold)
+
+    def __le__(self, threshold: object) -> Constraint:
+        return constrain(cast("Metric", self), "<=", threshold)
+
+    def __gt__(self, threshold: object) -> NoReturn:
+        raise TypeError(
+            f"write {self.name} >= {threshold}; a constraint holds in expectation and cannot be strict"
+        )
+
+    def __lt__(self, threshold: object) -> NoReturn:
+        raise TypeError(
+            f"write {self.name} <= {threshold}; a constraint holds in expectation and cannot be strict"
+        )
+
+
 def constrain(metric: Metric, sense: Literal[">=", "<="], threshold: object) -> Constraint:
     """Check the threshold and build the constraint.
 
@@ -75,7 +100,7 @@ def constrain(metric: Metric, sense: Literal[">=", "<="], threshold: object) -> 
         ...
     ValueError: recall >= 1.5 is outside the range of recall, which is 0 to 1
     """
-    if hasattr(threshold, "coefficients"):
+    if isinstance(threshold, Boundable):
         raise TypeError(
             f"{metric.name} is compared with another metric; a constraint compares one metric with a number"
         )

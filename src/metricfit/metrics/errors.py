@@ -4,13 +4,13 @@ __all__ = ["UnsupportedMetricError"]
 
 
 class UnsupportedMetricError(ValueError):
-    """A formula that cannot be trained for; the message names the term and the rule it breaks.
+    """A formula that is no metric, or a metric that cannot be played; the message names the term.
 
     Examples
     --------
     >>> import metricfit as mf
-    >>> mf.get_metric("tp/(tp+fp+fn)")
+    >>> mf.jaccard.table(3)
     Traceback (most recent call last):
         ...
-    metricfit.metrics.errors.UnsupportedMetricError: tp/(fn + fp + tp) is not supported: its denominator ...
+    metricfit.metrics.errors.UnsupportedMetricError: tp/(fn + fp + tp) cannot be played as a game: its ...
     """

@@ -87,7 +87,7 @@ def metric(function: Callable[..., object]) -> Metric | MetricFamily:
     Raises
     ------
     UnsupportedMetricError
-        If the formula is not affine in ``tp`` for fixed ``pp``, ``ap`` and ``all``; it names the term.
+        If the formula is no metric, for instance because it is complex or holds a name that is no count.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def metric(function: Callable[..., object]) -> Metric | MetricFamily:
 def _evaluated(function: Callable[..., object], *args: object, **kwargs: object) -> object:
     try:
         return function(ConfusionMatrix(), *args, **kwargs)
-    except (TypeError, AttributeError) as error:
+    except (TypeError, AttributeError, OverflowError, ZeroDivisionError) as error:
         raise UnsupportedMetricError(
             f"the formula of {function.__name__} cannot be written down ({error}); use mf.sqrt, mf.log and "
             "mf.exp rather than those of math or numpy, and no comparisons"

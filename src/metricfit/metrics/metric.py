@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy.typing as npt
 import sympy as sp
 
-from metricfit.metrics.constraint import Constraint, constrain
-from metricfit.metrics.normal_form import checked, formula_text, normalise
+from metricfit.metrics.constraint import Boundable, Constraint
+from metricfit.metrics.count_formula import CountFormula
+from metricfit.metrics.errors import UnsupportedMetricError
+from metricfit.metrics.evaluation import FloatArray
+from metricfit.metrics.normal_form import NormalForm, in_counts, normalise
+from metricfit.metrics.printing import formula_latex, formula_text
 from metricfit.metrics.score import counts, make_scorer
-from metricfit.metrics.table import Coefficients, FloatArray
+from metricfit.metrics.table import Coefficients
+from metricfit.metrics.written import checked
 
 if TYPE_CHECKING:
     from typing import Self
@@ -25,12 +30,18 @@ _Table = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Metric:
-    """A performance metric: a formula over the confusion matrix, affine in the true positives.
+class Metric(Boundable):
+    """A performance metric: a formula over the confusion matrix.
 
     Metrics are made by :func:`metricfit.metric`, :func:`metricfit.get_metric` or taken ready-made
     (``mf.f1``). They are immutable, and equal when their formulas, special cases and constraints mean the
     same: the name does not matter, nor how the formula is spelled.
+
+    There are two kinds of support. Every metric can be scored and trained with
+    :class:`metricfit.SoftMetricLoss`. If the formula is affine in the true positives, once the numbers of
+    predicted and actual positives are fixed, the metric is `playable`: it has tables, a game
+    (:func:`metricfit.solve`) and a convex loss (:class:`metricfit.MetricLoss`). Those raise
+    :class:`UnsupportedMetricError` for any other metric.
 
     Attributes
     ----------
@@ -42,6 +53,10 @@ class Metric:
         What :meth:`subject_to` added.
     expression : sympy.Expr
         The formula as an expression, for further work with SymPy.
+    playable : bool
+        Whether the metric, with its constraints, can be played as a game.
+    why_not_playable : str or None
+        If not, the sentence that names the term.
 
     Examples
     --------
@@ -53,21 +68,21 @@ class Metric:
     Metric(lift = all*tp/(ap*pp))
     >>> lift.score([1, 1, 0, 0], [1, 0, 0, 0])
     2.0
+    >>> lift.playable, mf.jaccard.playable
+    (True, False)
     """
 
     name: str
     expression: sp.Expr
-    evaluate: Coefficients
+    evaluate: Coefficients | CountFormula
     constraints: tuple[Constraint, ...] = ()
     doc: str | None = None
-    _table: Callable[[int], _Table] = field(init=False)
+    _table: Callable[[int], _Table] | None = field(init=False, default=None)
     _hash: int = field(init=False)
 
-    # Otherwise np.float64(0.8) <= metric would be NumPy's comparison, and no constraint.
-    __array_ufunc__ = None
-
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_table", lru_cache(maxsize=TABLES_KEPT)(self.evaluate.table))
+        if isinstance(self.evaluate, Coefficients):
+            object.__setattr__(self, "_table", lru_cache(maxsize=TABLES_KEPT)(self.evaluate.table))
         object.__setattr__(self, "_hash", hash((self.evaluate, self.constraints)))
         if self.doc:
             object.__setattr__(self, "__doc__", self.doc)
@@ -76,6 +91,62 @@ class Metric:
     def formula(self) -> str:
         """The formula of the objective, as it was written."""
         return formula_text(self.expression)
+
+    @property
+    def playable(self) -> bool:
+        """Whether the metric, with its constraints, can be played as a game.
+
+        Examples
+        --------
+        >>> import metricfit as mf
+        >>> mf.f1.playable, mf.jaccard.playable, mf.f1.subject_to(mf.jaccard >= 0.5).playable
+        (True, False, False)
+        """
+        return self.why_not_playable is None
+
+    @property
+    def why_not_playable(self) -> str | None:
+        """The sentence that names the term that cannot be played, or None.
+
+        Examples
+        --------
+        >>> import metricfit as mf
+        >>> mf.get_metric("tp*tn/all**2").why_not_playable
+        'tn*tp/all**2 cannot be played as a game: tn*tp multiplies cells; ...'
+        """
+        for metric in (self, *(constraint.metric for constraint in self.constraints)):
+            if isinstance(metric.evaluate, CountFormula):
+                return f"{metric.formula} cannot be played as a game: {metric.evaluate.form.reason}"
+        return None
+
+    def check_playable(self) -> None:
+        """Raise UnsupportedMetricError, with the reason, if the metric cannot be played as a game.
+
+        Examples
+        --------
+        >>> import metricfit as mf
+        >>> mf.f1.check_playable()
+        """
+        if why := self.why_not_playable:
+            raise UnsupportedMetricError(f"{why}; train it with mf.SoftMetricLoss")
+
+    def expression_in_counts(self) -> sp.Expr:
+        """Return the formula as a SymPy expression in the four cells ``tp``, ``fp``, ``fn`` and ``tn``.
+
+        It is meant for code that is generated from the formula, such as that of a soft loss. Constants are
+        exact fractions. The expression is the formula as it was written, unless that is 0/0 at some counts
+        where the metric has a value; then common factors are cancelled. Constraints play no part in it: ask
+        ``constraint.metric`` of each for its own.
+
+        Examples
+        --------
+        >>> import metricfit as mf
+        >>> mf.f1.expression_in_counts()
+        2*tp/(fn + fp + 2*tp)
+        >>> mf.kappa.expression_in_counts().free_symbols == {*sp.symbols("tp fp fn tn")}
+        True
+        """
+        return in_counts(self.expression)
 
     def coefficients(self, k: npt.ArrayLike, l: npt.ArrayLike, n: int) -> _Table:
         """Return the two coefficients of ``metric = alpha * tp + beta`` at some cells of the table.
@@ -99,7 +170,8 @@ class Metric:
         >>> alpha, beta
         (array([0.25, 0.25]), array([0., 0.]))
         """
-        return self.evaluate(k, l, n)
+        self.check_playable()
+        return cast("Coefficients", self.evaluate)(k, l, n)
 
     def table(self, n: int) -> _Table:
         """Return ``alpha`` and ``beta`` for every number of predicted and actual positives of ``n`` samples.
@@ -129,7 +201,8 @@ class Metric:
         >>> beta[0, 0]
         np.float64(1.0)
         """
-        return self._table(n)
+        self.check_playable()
+        return cast("Callable[[int], _Table]", self._table)(n)
 
     def value_range(self, n: int) -> tuple[float, float]:
         """Return the smallest and the largest value over all confusion matrices of ``n`` samples.
@@ -242,8 +315,7 @@ class Metric:
         >>> print(mf.precision.latex())
         \frac{\mathrm{TP}}{\mathrm{PP}}
         """
-        names = {symbol: rf"\mathrm{{{symbol.name.upper()}}}" for symbol in self.expression.free_symbols}
-        formula = str(sp.latex(self.expression, symbol_names=names))
+        formula = formula_latex(self.expression)
         if self.constraints:
             bounds = r",\; ".join(constraint.latex() for constraint in self.constraints)
             formula += rf" \quad\text{{subject to}}\quad {bounds}"
@@ -270,22 +342,6 @@ class Metric:
     def __hash__(self) -> int:
         return self._hash
 
-    def __ge__(self, threshold: object) -> Constraint:
-        return constrain(self, ">=", threshold)
-
-    def __le__(self, threshold: object) -> Constraint:
-        return constrain(self, "<=", threshold)
-
-    def __gt__(self, threshold: object) -> NoReturn:
-        raise TypeError(
-            f"write {self.name} >= {threshold}; a constraint holds in expectation and cannot be strict"
-        )
-
-    def __lt__(self, threshold: object) -> NoReturn:
-        raise TypeError(
-            f"write {self.name} <= {threshold}; a constraint holds in expectation and cannot be strict"
-        )
-
     def __copy__(self) -> Self:
         return self
 
@@ -311,6 +367,7 @@ def from_expression(name: str, expression: object, doc: str | None = None) -> Me
     """
     form = normalise(expression)
     written = checked(expression)
-    evaluate = Coefficients(form, formula_text(written))
+    text = formula_text(written)
+    evaluate = Coefficients(form, text) if isinstance(form, NormalForm) else CountFormula(form, text)
     evaluate.check()
     return Metric(name, written, evaluate, (), doc)

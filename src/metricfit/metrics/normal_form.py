@@ -1,52 +1,33 @@
-"""From a formula to its normal form: affine in TP for every (PP, AP).
+"""From a formula to its normal form: affine in TP for every (PP, AP), or a simplified expression.
 
 With the predicted positives PP, the actual positives AP and the number of samples ALL fixed, the other cells
-are FP = PP - TP, FN = AP - TP and TN = ALL - PP - AP + TP. A metric is supported when what remains is
+are FP = PP - TP, FN = AP - TP and TN = ALL - PP - AP + TP. A metric can be played when what remains is
 ``alpha * TP + beta`` with ``alpha`` and ``beta`` free of TP.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from math import comb, prod
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import product
 
 import sympy as sp
-from sympy.printing.str import StrPrinter
 
-from metricfit.metrics.confusion import CELLS, SUMS, ConfusionMatrix
+from metricfit.metrics.confusion import CELLS, PP, TP, ConfusionMatrix
 from metricfit.metrics.errors import UnsupportedMetricError
+from metricfit.metrics.limits import is_function, term_count
+from metricfit.metrics.probing import degree_in_tp, depends_on, value_at
+from metricfit.metrics.reasons import why_not_affine
+from metricfit.metrics.written import checked, in_cells, reduced, refuse_unreal, unsupported
 
-__all__ = ["ALL", "AP", "PP", "NormalForm", "checked", "exact", "formula_text", "normalise"]
+__all__ = ["CountForm", "NormalForm", "in_counts", "normalise", "simplified"]
 
-TP = sp.Symbol("TP", nonnegative=True)
-PP = sp.Symbol("PP", nonnegative=True)
-AP = sp.Symbol("AP", nonnegative=True)
-ALL = sp.Symbol("ALL", positive=True)
-
-_C = ConfusionMatrix
-_REDUCE = {
-    _C.tp: TP,
-    _C.fp: PP - TP,
-    _C.fn: AP - TP,
-    _C.tn: ALL - PP - AP + TP,
-    _C.pp: PP,
-    _C.pn: ALL - PP,
-    _C.ap: AP,
-    _C.an: ALL - AP,
-    _C.all: ALL,
-}
-_WRITE = {TP: _C.tp, PP: _C.pp, AP: _C.ap, ALL: _C.all}
-
-# Beyond these a formula is a mistake or an attack, and SymPy would take minutes over it.
+# Expanding and factoring more terms than these takes SymPy seconds to hours.
 MAX_TERMS = 500
-MAX_EXPONENT = 12
-MAX_MAGNITUDE = sp.Integer(10) ** 60
+MAX_TERMS_SIMPLIFIED = 150
 
-_CELLS, _SUMS = ", ".join(CELLS), ", ".join(SUMS)
-_ACCEPTED = "a supported formula is affine in tp once pp, ap and all are fixed"
-# Counts at which a coefficient that looks complicated is tested for being zero.
-_PROBES = ({PP: 3, AP: 5, ALL: 11}, {PP: 7, AP: 2, ALL: 13}, {PP: 5, AP: 11, ALL: 23})
+_CELLS = tuple(getattr(ConfusionMatrix, name) for name in CELLS)
+_EMPTY_OR_NOT = tuple((sp.Integer(0), sp.Integer(count)) for count in (3, 5, 2, 11))
 
 
 @dataclass(frozen=True)
@@ -57,156 +38,108 @@ class NormalForm:
     beta: sp.Expr
 
 
-def formula_text(expression: sp.Expr) -> str:
-    """Print an expression the way a person would type it.
+@dataclass(frozen=True)
+class CountForm:
+    """A formula that is not affine in TP, in the symbols TP, PP, AP and ALL, and the reason."""
 
-    Examples
-    --------
-    >>> C = ConfusionMatrix()
-    >>> formula_text(1.25 * C.tp / (0.25 * C.ap + C.pp))
-    '1.25*tp/(0.25*ap + pp)'
-    """
-    return str(_Printer().doprint(expression))
+    expression: sp.Expr
+    reason: str = field(compare=False)
 
 
-class _Printer(StrPrinter):  # type: ignore[misc]
-    """Prints what :func:`metricfit.get_metric` reads back as the same formula."""
-
-    def _print_Float(self, number: sp.Float) -> str:  # noqa: N802 (a name SymPy looks for)
-        return repr(float(number))
-
-    def _print_Exp1(self, number: sp.Expr) -> str:  # noqa: N802
-        return "exp(1)"
-
-
-def normalise(expression: object) -> NormalForm:
+def normalise(expression: object) -> NormalForm | CountForm:
     """Bring a formula over the confusion matrix into ``alpha * TP + beta``, or say why it cannot be.
 
     Examples
     --------
-    >>> C = ConfusionMatrix()
+    >>> import metricfit as mf
+    >>> C = mf.ConfusionMatrix()
     >>> normalise(2 * C.tp / (2 * C.tp + C.fp + C.fn))
     NormalForm(alpha=2/(AP + PP), beta=0)
+    >>> normalise(C.tp / (C.tp + C.fp + C.fn)).expression
+    TP/(AP + PP - TP)
     """
     written = checked(expression)
-    if not any(symbol.name in CELLS for symbol in written.free_symbols):
-        raise _unsupported(written, f"it holds none of the cells {_CELLS}, so no prediction could change it")
-    _refuse_oversized(written)
-    reduced = _settled(exact(written).xreplace(_REDUCE))
-    _refuse_unreal(written, reduced)
-    for part in sp.preorder_traversal(reduced):
-        if _is_function(part) and part.has(TP):
-            raise _unsupported(written, _blame_function(written))
-    numerator, denominator = sp.fraction(_cancelled(reduced))
-    if denominator.has(TP):
-        raise _unsupported(written, _blame_denominator(written, denominator))
-    coefficients = sp.Poly(numerator, TP).all_coeffs()[::-1]
-    if not all(_vanishes(coefficient) for coefficient in coefficients[2:]):
-        raise _unsupported(written, _blame_product(written))
-    if len(coefficients) < 2 or _vanishes(coefficients[1]):
-        raise _unsupported(written, "its cells cancel: pp, ap and all alone decide its value")
-    return NormalForm(_canonical(coefficients[1] / denominator), _canonical(coefficients[0] / denominator))
-
-
-def checked(expression: object) -> sp.Expr:
-    """Return what a formula gave as an expression, if it is one over the confusion matrix and nothing else.
-
-    Examples
-    --------
-    >>> checked(None)
-    Traceback (most recent call last):
-        ...
-    metricfit.metrics.errors.UnsupportedMetricError: the formula returned nothing; ...
-    """
-    if expression is None:
-        raise UnsupportedMetricError("the formula returned nothing; end it with `return <expression over C>`")
-    try:
-        written = sp.sympify(expression, strict=True)
-    except sp.SympifyError:
-        written = None
-    if not isinstance(written, sp.Expr):
-        kind = type(expression).__name__
-        raise UnsupportedMetricError(f"the formula must return one expression over C, not {kind}")
-    for symbol in sorted(written.free_symbols, key=str):
-        if symbol not in _REDUCE:
-            raise UnsupportedMetricError(
-                f"{formula_text(written)} holds {symbol}, which is not on the confusion matrix; write it "
-                f"with the cells {_CELLS} and the sums {_SUMS}"
-            )
-    _refuse_unreal(written, written)
-    for part in sp.preorder_traversal(written):
-        if part.is_Pow and not part.exp.is_number:
-            raise _unsupported(written, f"the exponent {formula_text(part.exp)} must be a number")
-        if not (part.is_Atom or part.is_Add or part.is_Mul or part.is_Pow or _is_function(part)):
-            raise _unsupported(
-                written, f"{formula_text(part)} is none of the operations + - * / **, sqrt, log and exp"
-            )
-    return written
-
-
-def _unsupported(written: sp.Expr, reason: str) -> UnsupportedMetricError:
-    return UnsupportedMetricError(f"{formula_text(written)} is not supported: {reason}")
-
-
-def _refuse_unreal(written: sp.Expr, expression: sp.Expr) -> None:
-    if expression.has(sp.I):
-        raise _unsupported(written, "it takes the root or log of a negative number; a metric must be real")
-    if expression.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
-        raise _unsupported(written, "it divides by zero, or holds an infinite or undefined constant")
-
-
-def _refuse_oversized(written: sp.Expr) -> None:
-    for number in written.atoms(sp.Number):
-        if number != 0 and not 1 / MAX_MAGNITUDE <= abs(number) <= MAX_MAGNITUDE:
-            raise UnsupportedMetricError(
-                f"the constant {float(number):.6g} is beyond the range 1e-60 to 1e60 of a formula"
-            )
-    for power in written.atoms(sp.Pow):
-        if abs(power.exp) > MAX_EXPONENT:
-            raise UnsupportedMetricError(
-                f"the exponent {float(power.exp):.6g} is too large; {MAX_EXPONENT} is the largest"
-            )
-    if max(_term_counts(exact(written).xreplace(_REDUCE))) > MAX_TERMS:
+    counts = reduced(written)
+    refuse_unreal(written, counts)
+    if not any(symbol.name in (*CELLS, "pp", "pn") for symbol in written.free_symbols):
+        raise unsupported(
+            written, f"it holds none of the cells {', '.join(CELLS)}, so no prediction could change it"
+        )
+    degree = degree_in_tp(counts)
+    if degree == 0:
+        return _without_tp(written, counts)
+    if degree == 2:
+        return _not_affine(written, counts)
+    if term_count(counts) > MAX_TERMS:
         raise UnsupportedMetricError(
             f"the formula would expand to more than {MAX_TERMS} terms; write it with fewer products of sums"
         )
+    return _affine(counts) or _not_affine(written, counts)
 
 
-def _term_counts(expression: sp.Expr) -> tuple[int, int]:
-    """Bound the number of terms of numerator and denominator over one common denominator."""
-    if _is_function(expression):
-        inside = max(max(_term_counts(argument)) for argument in expression.args)
-        return (1, 1) if inside <= MAX_TERMS else (inside, inside)
-    if expression.is_Pow:
-        power = abs(int(expression.exp))
-        above, below = (comb(count + power - 1, power) for count in _term_counts(expression.base))
-        return (above, below) if expression.exp > 0 else (below, above)
-    if expression.is_Mul:
-        parts = [_term_counts(argument) for argument in expression.args]
-        return prod(above for above, _ in parts), prod(below for _, below in parts)
-    if expression.is_Add:
-        parts = [_term_counts(argument) for argument in expression.args]
-        denominator = prod(below for _, below in parts)
-        return sum(above * denominator // below for above, below in parts), denominator
-    return 1, 1
-
-
-def exact(written: sp.Expr) -> sp.Expr:
-    """Replace floats by the fraction that their shortest decimal stands for: 0.1 is one tenth.
+def simplified(expression: sp.Expr) -> sp.Expr:
+    """Cancel common factors where that is quick, so that 0/0 remains only where the formula has no value.
 
     Examples
     --------
-    >>> exact(0.1 * ConfusionMatrix.tp)
-    tp/10
+    >>> import metricfit as mf
+    >>> C = mf.ConfusionMatrix()
+    >>> simplified(2 / (1 / C.tp + 1 / C.fp))
+    2*fp*tp/(fp + tp)
     """
-    return written.xreplace({number: sp.Rational(repr(float(number))) for number in written.atoms(sp.Float)})
+    if term_count(expression) > MAX_TERMS_SIMPLIFIED:
+        return expression
+    try:
+        return _canonical(_settled(expression))
+    except sp.PolynomialError:
+        # SymPy takes roots of sums, among others, for no generators of a polynomial.
+        return expression
 
 
-def _is_function(part: sp.Basic) -> bool:
-    """Whether a node is a root, an exponential or a logarithm, which no polynomial arithmetic enters."""
-    if part.is_Pow:
-        return not part.exp.is_Integer
-    return isinstance(part, sp.exp | sp.log)
+@lru_cache(maxsize=256)
+def in_counts(written: sp.Expr) -> sp.Expr:
+    """Return a formula in the four cells alone, 0/0 only where it has no value.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> C = mf.ConfusionMatrix()
+    >>> in_counts(C.tp / C.pp)
+    tp/(fp + tp)
+    >>> in_counts(2 / (C.pp / C.tp + C.ap / C.tp))
+    2*tp/(fn + fp + 2*tp)
+    """
+    plain = in_cells(written)
+    shorter = simplified(plain)
+    at_empty_cells = (dict(zip(_CELLS, counts, strict=True)) for counts in product(*_EMPTY_OR_NOT))
+    for counts in at_empty_cells:
+        if value_at(plain, counts) is None and value_at(shorter, counts) is not None:
+            return shorter
+    return plain
+
+
+def _without_tp(written: sp.Expr, counts: sp.Expr) -> CountForm:
+    if not depends_on(counts, PP):
+        raise unsupported(written, "its cells cancel, so no prediction could change it")
+    return CountForm(simplified(counts), "its cells cancel: pp, ap and all alone decide its value")
+
+
+def _not_affine(written: sp.Expr, counts: sp.Expr) -> CountForm:
+    form = simplified(counts)
+    return CountForm(form, why_not_affine(written, sp.fraction(form)[1]))
+
+
+def _affine(counts: sp.Expr) -> NormalForm | None:
+    """Return the coefficients of TP, or None if TP does not cancel where it may not stand."""
+    settled = _settled(counts)
+    numerator, denominator = sp.fraction(_cancelled(settled))
+    functions = [part for part in sp.preorder_traversal(settled) if is_function(part)]
+    if any(part.has(TP) for part in (denominator, *functions)):
+        return None
+    coefficients = sp.Poly(numerator, TP).all_coeffs()[::-1]
+    # Coefficients of higher powers are zero, as the degree says, though SymPy may not see that roots cancel.
+    zero, one = (*coefficients, sp.Integer(0))[:2]
+    return NormalForm(_canonical(one / denominator), _canonical(zero / denominator))
 
 
 def _cancelled(expression: sp.Expr) -> sp.Expr:
@@ -215,7 +148,7 @@ def _cancelled(expression: sp.Expr) -> sp.Expr:
     opaque = {
         part: sp.Dummy(positive=True)
         for part in sp.preorder_traversal(expression)
-        if _is_function(part) and not (part.is_Pow and part.exp.is_Rational and part.exp.q == 2)
+        if is_function(part) and not (part.is_Pow and part.exp.is_Rational and part.exp.q == 2)
     }
     back = {dummy: part for part, dummy in opaque.items()}
     return sp.cancel(expression.xreplace(opaque)).xreplace(back)
@@ -229,7 +162,7 @@ def _canonical(expression: sp.Expr) -> sp.Expr:
 
 
 def _factored(polynomial: sp.Expr) -> sp.Expr:
-    functions = [part for part in polynomial.atoms(sp.Pow, sp.exp, sp.log) if _is_function(part)]
+    functions = [part for part in polynomial.atoms(sp.Pow, sp.exp, sp.log) if is_function(part)]
     hidden = {part: sp.Dummy(positive=True) for part in functions}
     if not hidden:
         return sp.factor(polynomial)
@@ -245,66 +178,6 @@ def _settled(expression: sp.Expr) -> sp.Expr:
     if expression.is_Atom:
         return expression
     arguments = [_settled(argument) for argument in expression.args]
-    if _is_function(expression):
+    if is_function(expression):
         arguments = [argument if argument.is_Atom else _canonical(argument) for argument in arguments]
     return expression.func(*arguments)
-
-
-def _vanishes(coefficient: sp.Expr) -> bool:
-    if coefficient.is_Number or not any(_is_function(part) for part in sp.preorder_traversal(coefficient)):
-        return bool(coefficient == 0)
-    return all(abs(coefficient.xreplace(_sympified(probe)).evalf(30, chop=True)) < 1e-20 for probe in _PROBES)
-
-
-def _sympified(probe: dict[sp.Symbol, int]) -> dict[sp.Symbol, sp.Integer]:
-    return {symbol: sp.Integer(count) for symbol, count in probe.items()}
-
-
-def _holds_tp(part: sp.Expr) -> bool:
-    return bool(_cancelled(_settled(exact(part).xreplace(_REDUCE))).has(TP))
-
-
-def _blame_function(written: sp.Expr) -> str:
-    parts = [part for part in sp.preorder_traversal(written) if _is_function(part) and _holds_tp(part)]
-    term = formula_text(parts[0] if parts else written)
-    return (
-        f"{term} puts a cell inside a root, log or exp, where only the sums {_SUMS} and constants may stand, "
-        f"since {_ACCEPTED}"
-    )
-
-
-def _blame_denominator(written: sp.Expr, denominator: sp.Expr) -> str:
-    term = formula_text(denominator.xreplace(_WRITE))
-    for part in sp.preorder_traversal(written):
-        if part.is_Pow and part.exp.is_negative and _holds_tp(part.base):
-            reduced = _cancelled(exact(part.base).xreplace(_REDUCE)).xreplace(_WRITE)
-            term = formula_text(part.base)
-            if reduced != part.base:
-                term += f", which is {formula_text(reduced)},"
-            break
-    return (
-        f"its denominator {term} still depends on tp; a denominator may hold only the sums {_SUMS} and "
-        "constants, or cells that add up to them, as 2*tp + fp + fn = pp + ap does"
-    )
-
-
-def _blame_product(written: sp.Expr) -> str:
-    for part in sp.preorder_traversal(written):
-        factors = [factor for factor in _factors(part) if _holds_tp(factor)]
-        if len(factors) > 1:
-            return (
-                f"{formula_text(sp.Mul(*factors))} multiplies cells; a cell may be multiplied only by the "
-                f"sums {_SUMS} and constants, since {_ACCEPTED}"
-            )
-    return f"it is not linear in the cells {_CELLS}, and {_ACCEPTED}"
-
-
-def _factors(part: sp.Basic) -> Iterator[sp.Expr]:
-    """Yield the factors of the numerator of a product, repeated ones as often as they occur."""
-    if part.is_Mul:
-        for argument in part.args:
-            yield from _factors(argument)
-    elif part.is_Pow and part.exp.is_Integer:
-        yield from [part.base] * max(int(part.exp), 0)
-    elif isinstance(part, sp.Expr):
-        yield part

@@ -15,8 +15,8 @@ from metricfit.metrics.builtin import BUILT_IN
 from metricfit.metrics.confusion import CELLS, SUMS, ConfusionMatrix
 from metricfit.metrics.constraint import Constraint
 from metricfit.metrics.errors import UnsupportedMetricError
+from metricfit.metrics.limits import MAX_EXPONENT, MAX_MAGNITUDE
 from metricfit.metrics.metric import Metric, from_expression
-from metricfit.metrics.normal_form import MAX_EXPONENT, MAX_MAGNITUDE
 
 __all__ = ["get_metric", "read_formula"]
 

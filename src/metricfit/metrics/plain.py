@@ -6,8 +6,9 @@ from typing import Any
 
 from metricfit.metrics.constraint import Constraint
 from metricfit.metrics.metric import Metric, from_expression
-from metricfit.metrics.normal_form import exact, formula_text
 from metricfit.metrics.parser import read_formula
+from metricfit.metrics.printing import formula_text
+from metricfit.metrics.written import exact
 
 __all__ = ["from_plain", "to_plain"]
 

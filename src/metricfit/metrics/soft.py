@@ -15,7 +15,6 @@ import sympy as sp
 
 from metricfit.metrics.confusion import ConfusionMatrix
 from metricfit.metrics.metric import Metric
-from metricfit.metrics.normal_form import exact
 
 __all__ = ["SoftFormula", "soft_formula", "soft_function"]
 
@@ -28,17 +27,7 @@ MAX_TERMS = 60
 
 TP, FP, FN, TN, SHIFTED, STEEP = sp.symbols("tp fp fn tn shift steepness", nonnegative=True)
 _C = ConfusionMatrix
-_IN_CELLS = {
-    _C.tp: TP,
-    _C.fp: FP,
-    _C.fn: FN,
-    _C.tn: TN,
-    _C.pp: TP + FP,
-    _C.pn: FN + TN,
-    _C.ap: TP + FN,
-    _C.an: FP + TN,
-    _C.all: TP + FP + FN + TN,
-}
+_IN_CELLS = {_C.tp: TP, _C.fp: FP, _C.fn: FN, _C.tn: TN}
 # Predicted and actual positives of five samples: none, some, all.
 _SIZE, _PREDICTED, _ACTUAL = 5, (0, 2, 5), (0, 3, 5)
 
@@ -73,7 +62,7 @@ def soft_formula(metric: Metric) -> SoftFormula:
     >>> soft_formula(mf.recall).edge
     1/(steepness*(fn + tp)**2 + 1)
     """
-    formula = _expanded(sp.together(exact(metric.expression).xreplace(_IN_CELLS)))
+    formula = _expanded(sp.together(metric.expression_in_counts().xreplace(_IN_CELLS)))
     inside = _with_float_constants(formula.xreplace({cell: cell + SHIFTED for cell in (TP, FP, FN, TN)}))
     undefined = [
         (row, column)

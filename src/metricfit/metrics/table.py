@@ -12,20 +12,29 @@ import numpy as np
 import numpy.typing as npt
 import sympy as sp
 
+from metricfit.metrics.confusion import ALL, AP, PP, TP
 from metricfit.metrics.errors import UnsupportedMetricError
-from metricfit.metrics.normal_form import ALL, AP, PP, NormalForm
+from metricfit.metrics.evaluation import (
+    MAX_VALUE,
+    BoolArray,
+    Evaluation,
+    FloatArray,
+    on_border,
+    only_right,
+    to_numpy,
+    why_too_large,
+)
+from metricfit.metrics.normal_form import NormalForm
 
-__all__ = ["Coefficients", "FloatArray"]
+__all__ = ["Coefficients"]
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 _Numeric = Callable[..., tuple[Any, Any]]
 
 CHECKED_SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 12, 25)
 
 
 @dataclass(frozen=True)
-class Coefficients:
+class Coefficients(Evaluation):
     """Evaluates ``alpha`` and ``beta`` of a formula, with the rules for its undefined cells.
 
     Where the formula is undefined on the border of the table (``k`` or ``l`` equal to 0 or ``n``), the
@@ -59,19 +68,15 @@ class Coefficients:
         alpha, beta = self._evaluate(predicted, actual, float(n))
         undefined = ~(np.isfinite(alpha) & np.isfinite(beta))
         if self.positive or self.negative:
-            undefined |= self._forced(predicted, actual, n)
+            undefined |= self.forced(predicted, actual, n)
         if undefined.any():
             self._settle(alpha, beta, undefined, predicted, actual, n)
         return alpha, beta
 
-    def value(self, tp: int, k: int, l: int, n: int) -> float:
-        """Return the metric of one confusion matrix, in exact arithmetic where the formula is defined."""
-        exact_alpha, exact_beta = (_at(part, k, l, n) for part in (self.form.alpha, self.form.beta))
-        defined = exact_alpha.is_finite and exact_beta.is_finite
-        if defined and not self._forced(np.asarray(k), np.asarray(l), n):
-            return float((exact_alpha * tp + exact_beta).evalf(17, chop=True))
-        alpha, beta = self(k, l, n)
-        return float(alpha * tp + beta)
+    @property
+    def whole(self) -> sp.Expr:
+        """The formula in TP, PP, AP and ALL."""
+        return self.form.alpha * TP + self.form.beta
 
     def table(self, n: int) -> tuple[FloatArray, FloatArray]:
         """Return the read-only ``(n + 1, n + 1)`` tables of ``alpha`` and ``beta``."""
@@ -89,9 +94,9 @@ class Coefficients:
         return float(ends.min()), float(ends.max())
 
     def check(self) -> None:
-        """Refuse a formula that is undefined inside a small table, or complex anywhere in one."""
+        """Refuse a formula that is undefined inside a small table, complex or too large."""
         for n in CHECKED_SIZES:
-            self.table(n)
+            self._refuse_large(n)
             counts = np.arange(n + 1, dtype=np.complex128)
             with np.errstate(all="ignore"):
                 values = self._numeric(counts[:, None], counts[None, :], np.complex128(n))
@@ -101,16 +106,22 @@ class Coefficients:
                     k, l = (int(index[0]) for index in np.nonzero(unreal))
                     raise UnsupportedMetricError(self._why(k, l, n))
 
+    def _refuse_large(self, n: int) -> None:
+        alpha, beta = self.table(n)
+        sizes = np.abs(alpha) * n + np.abs(beta)
+        if sizes.max() > MAX_VALUE:
+            k, l = np.unravel_index(sizes.argmax(), sizes.shape)
+            raise UnsupportedMetricError(
+                why_too_large(self.formula, sizes.max(), f"pp = {k}, ap = {l}, all = {n}")
+            )
+
     def __reduce__(self) -> tuple[Any, ...]:
         # The generated function is made anew where it is needed; it cannot be pickled.
         return (type(self), (self.form, self.formula, self.positive, self.negative))
 
     @cached_property
     def _numeric(self) -> _Numeric:
-        function: _Numeric = sp.lambdify(
-            [PP, AP, ALL], [self.form.alpha, self.form.beta], modules="numpy", cse=True
-        )
-        return function
+        return to_numpy([PP, AP, ALL], [self.form.alpha, self.form.beta])
 
     def _evaluate(self, predicted: FloatArray, actual: FloatArray, n: float) -> tuple[FloatArray, FloatArray]:
         shape = np.broadcast_shapes(predicted.shape, actual.shape)
@@ -118,14 +129,6 @@ class Coefficients:
             # A NumPy scalar, since a plain float would raise ZeroDivisionError where n alone is divided by.
             alpha, beta = self._numeric(predicted, actual, np.float64(n))
         return _filled(alpha, shape), _filled(beta, shape)
-
-    def _forced(self, predicted: npt.NDArray[Any], actual: npt.NDArray[Any], n: int) -> BoolArray:
-        forced = np.zeros(np.broadcast_shapes(predicted.shape, actual.shape), dtype=bool)
-        if self.positive:
-            forced |= (predicted == 0) | (actual == 0)
-        if self.negative:
-            forced |= (predicted == n) | (actual == n)
-        return forced
 
     def _settle(
         self,
@@ -137,15 +140,14 @@ class Coefficients:
         n: int,
     ) -> None:
         """Apply the rule of the border in place, or refuse the formula."""
-        border = (predicted == 0) | (predicted == n) | (actual == 0) | (actual == n)
-        inside = undefined & ~border
+        inside = undefined & ~on_border(predicted, actual, n)
         if inside.any():
             predicted, actual = np.broadcast_arrays(predicted, actual)
             cell = tuple(index[0] for index in np.nonzero(inside)) if inside.ndim else ()
             raise UnsupportedMetricError(self._why(int(predicted[cell]), int(actual[cell]), n))
-        sure = (predicted == actual) & ((predicted == 0) | (predicted == n))
         alpha[undefined] = 0.0
-        beta[undefined] = np.broadcast_to(sure, undefined.shape)[undefined]
+        sure = np.broadcast_to(only_right(predicted, actual, n), undefined.shape)
+        beta[undefined] = sure[undefined]
 
     def _why(self, k: int, l: int, n: int) -> str:
         cell = f"at pp = {k}, ap = {l}, all = {n}"

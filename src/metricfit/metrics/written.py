@@ -1,0 +1,121 @@
+"""A formula as it was written: checked, made exact, and reduced to TP, PP, AP and ALL."""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from metricfit.metrics.confusion import ALL, AP, CELLS, PP, SUMS, TP, ConfusionMatrix
+from metricfit.metrics.errors import UnsupportedMetricError
+from metricfit.metrics.limits import is_function, refuse_oversized
+from metricfit.metrics.printing import formula_text
+
+__all__ = ["checked", "exact", "in_cells", "reduced", "refuse_unreal", "unsupported", "written_again"]
+
+_C = ConfusionMatrix
+_REDUCE = {
+    _C.tp: TP,
+    _C.fp: PP - TP,
+    _C.fn: AP - TP,
+    _C.tn: ALL - PP - AP + TP,
+    _C.pp: PP,
+    _C.pn: ALL - PP,
+    _C.ap: AP,
+    _C.an: ALL - AP,
+    _C.all: ALL,
+}
+_WRITE = {TP: _C.tp, PP: _C.pp, AP: _C.ap, ALL: _C.all}
+_CELLS_OF = {
+    _C.pp: _C.tp + _C.fp,
+    _C.pn: _C.fn + _C.tn,
+    _C.ap: _C.tp + _C.fn,
+    _C.an: _C.fp + _C.tn,
+    _C.all: _C.tp + _C.fp + _C.fn + _C.tn,
+}
+
+
+def checked(expression: object) -> sp.Expr:
+    """Return what a formula gave as an expression, if it is one over the confusion matrix and nothing else.
+
+    Examples
+    --------
+    >>> checked(None)
+    Traceback (most recent call last):
+        ...
+    metricfit.metrics.errors.UnsupportedMetricError: the formula returned nothing; ...
+    """
+    if expression is None:
+        raise UnsupportedMetricError("the formula returned nothing; end it with `return <expression over C>`")
+    try:
+        written = sp.sympify(expression, strict=True)
+    except sp.SympifyError:
+        written = None
+    if not isinstance(written, sp.Expr):
+        kind = type(expression).__name__
+        raise UnsupportedMetricError(f"the formula must return one expression over C, not {kind}")
+    refuse_oversized(written)
+    for symbol in sorted(written.free_symbols, key=str):
+        if symbol not in _REDUCE:
+            raise UnsupportedMetricError(
+                f"{formula_text(written)} holds {symbol}, which is not on the confusion matrix; write it "
+                f"with the cells {', '.join(CELLS)} and the sums {', '.join(SUMS)}"
+            )
+    refuse_unreal(written, written)
+    for part in sp.preorder_traversal(written):
+        if part.is_Pow and not part.exp.is_number:
+            raise unsupported(written, f"the exponent {formula_text(part.exp)} must be a number")
+        if not (part.is_Atom or part.is_Add or part.is_Mul or part.is_Pow or is_function(part)):
+            raise unsupported(
+                written, f"{formula_text(part)} is none of the operations + - * / **, sqrt, log and exp"
+            )
+    return written
+
+
+def unsupported(written: sp.Expr, reason: str) -> UnsupportedMetricError:
+    """Return the error that says why a formula is no metric."""
+    return UnsupportedMetricError(f"{formula_text(written)} is not supported: {reason}")
+
+
+def refuse_unreal(written: sp.Expr, expression: sp.Expr) -> None:
+    """Refuse a formula of which one form holds the imaginary unit, infinity or NaN."""
+    if expression.has(sp.I):
+        raise unsupported(written, "it takes the root or log of a negative number; a metric must be real")
+    if expression.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
+        raise unsupported(written, "it divides by zero, or holds an infinite or undefined constant")
+
+
+def exact(written: sp.Expr) -> sp.Expr:
+    """Replace floats by the fraction that their shortest decimal stands for: 0.1 is one tenth.
+
+    Examples
+    --------
+    >>> exact(0.1 * ConfusionMatrix.tp)
+    tp/10
+    """
+    return written.xreplace({number: sp.Rational(repr(float(number))) for number in written.atoms(sp.Float)})
+
+
+def reduced(written: sp.Expr) -> sp.Expr:
+    """Return a formula in TP, PP, AP and ALL, with exact constants.
+
+    Examples
+    --------
+    >>> reduced(ConfusionMatrix.fp + ConfusionMatrix.tp)
+    PP
+    """
+    return exact(written).xreplace(_REDUCE)
+
+
+def written_again(expression: sp.Expr) -> sp.Expr:
+    """Return an expression in TP, PP, AP and ALL in the symbols of a formula."""
+    return expression.xreplace(_WRITE)
+
+
+def in_cells(written: sp.Expr) -> sp.Expr:
+    """Return a formula in the four cells alone, with exact constants.
+
+    Examples
+    --------
+    >>> in_cells(ConfusionMatrix.tp / ConfusionMatrix.pp)
+    tp/(fp + tp)
+    """
+    return exact(written).xreplace(_CELLS_OF)
