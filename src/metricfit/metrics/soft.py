@@ -141,7 +141,7 @@ def _expanded(expression: sp.Expr) -> sp.Expr:
 def _with_float_constants(expression: sp.Expr) -> sp.Expr:
     """Replace constants such as sqrt(2) by numbers: torch.sqrt takes tensors only."""
     if expression.is_number:
-        return expression if expression.is_Rational else sp.Float(expression, 17)
+        return expression if expression.is_Rational else expression.evalf(17)
     if expression.is_Atom:
         return expression
     return expression.func(*map(_with_float_constants, expression.args))
