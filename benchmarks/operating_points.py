@@ -56,7 +56,7 @@ TARGETS = {
 }
 BATCH, WARM, EPOCHS, RATE = 256, 20, 60, {"linear": 0.02, "mlp": 0.002}
 # The soft loss starts with a wide sigmoid, which sees all rows, and ends close to the decision.
-WARMEST, COLDEST = 1.0, 0.25
+WARMEST, COLDEST = 0.5, 0.1
 LOSSES: dict[str, Callable[[mf.Metric], nn.Module]] = {
     "game": lambda metric: mf.MetricLoss(metric, infeasible="skip", tol=1e-3),
     "running game": lambda metric: mf.MetricLoss(metric, constraints="running", tol=1e-3),

@@ -1,5 +1,7 @@
 """Shapes, averages, groups, weights and entries that are left out."""
 
+import itertools
+
 import pytest
 import torch
 
@@ -40,7 +42,7 @@ def test_groups_are_those_of_the_games():
     losses = mf.SoftMetricLoss(mf.f1, group_size=32, reduction="none")(logits, targets)
     assert losses.shape == (3, 2)
     cuts = (0, 24, 47, 70)
-    for group, (start, stop) in enumerate(zip(cuts[:-1], cuts[1:], strict=True)):
+    for group, (start, stop) in enumerate(itertools.pairwise(cuts)):
         torch.testing.assert_close(losses[group, 1], one(logits[start:stop, 1], targets[start:stop, 1]))
     total = mf.SoftMetricLoss(mf.f1, group_size=32, reduction="sum")(logits, targets)
     torch.testing.assert_close(total, losses.sum())
