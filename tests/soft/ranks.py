@@ -32,6 +32,11 @@ def gradients(model: nn.Module, loss: torch.Tensor) -> list[torch.Tensor]:
     return [parameter.grad.clone() for parameter in model.parameters()]
 
 
+def close(found: object, expected: object) -> None:
+    # Multipliers are kept in single precision.
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
+
+
 def compare(labels: int, cut: int, options: dict[str, object]) -> None:
     """Check the joint batch of two ranks against one process that has it whole."""
     torch.manual_seed(0)
@@ -45,8 +50,8 @@ def compare(labels: int, cut: int, options: dict[str, object]) -> None:
     for _ in range(2):
         loss = together(parallel(features[own]), targets[own], weights[own])
         whole = alone(single(features), targets, weights)
-        torch.testing.assert_close(loss, whole)
-        torch.testing.assert_close(gradients(parallel, loss.sum()), gradients(single, whole.sum()))
+        close(loss, whole)
+        close(gradients(parallel, loss.sum()), gradients(single, whole.sum()))
     torch.testing.assert_close(together.multipliers, alone.multipliers)
 
 

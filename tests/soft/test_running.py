@@ -121,10 +121,18 @@ def test_bounds_err_on_the_safe_side():
 
 
 def six_blobs():
+    """Positives that are mixed with negatives, and fewer that lie apart; negatives elsewhere."""
     generator = torch.Generator().manual_seed(0)
-    centres = ((-2.0, 0.0, 1), (-2.0, 0.6, 0), (2.0, 3.0, 1), (0.5, -2.5, 0), (2.5, -1.0, 0), (-3.5, 2.5, 0))
-    parts = [torch.randn(200, 2, generator=generator) * 0.4 + torch.tensor(c[:2]) for c in centres]
-    return torch.cat(parts), torch.cat([torch.full((200,), float(c[2])) for c in centres])
+    blobs = (
+        (-2.0, 0.0, 300, 1),
+        (-2.0, 0.6, 200, 0),
+        (2.0, 3.0, 140, 1),
+        (0.5, -2.5, 300, 0),
+        (2.5, -1.0, 300, 0),
+        (-3.5, 2.5, 160, 0),
+    )
+    parts = [torch.randn(n, 2, generator=generator) * 0.4 + torch.tensor((x, y)) for x, y, n, _ in blobs]
+    return torch.cat(parts), torch.cat([torch.full((n,), float(label)) for _, _, n, label in blobs])
 
 
 def trained(loss, features, labels, steps):
@@ -142,10 +150,10 @@ def trained(loss, features, labels, steps):
 
 def test_a_line_finds_the_pure_positives_that_cross_entropy_does_not_see():
     features, labels = six_blobs()
-    loss = mf.SoftMetricLoss(METRIC, temperature=0.5)
+    loss = mf.SoftMetricLoss(METRIC, temperature=0.5, constraints=mf.Running(start=10.0))
     decided = trained(loss, features, labels, 400) > 0
     assert mf.precision.score(labels, decided) >= 0.8
-    assert mf.recall.score(labels, decided) > 0.4
+    assert mf.recall.score(labels, decided) > 0.25
     plain = best_cut(METRIC, trained(torch.nn.BCEWithLogitsLoss(), features, labels, 400), labels)
     assert plain.value < 0.1
 

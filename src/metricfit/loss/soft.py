@@ -9,7 +9,7 @@ from torch import Tensor
 from metricfit.loss.gathering import add_over_ranks, is_parallel
 from metricfit.loss.operator import is_watched
 from metricfit.loss.running import RunningConstraints
-from metricfit.loss.soft_counts import BatchCounts, count_batch, decisions
+from metricfit.loss.soft_counts import BatchCounts, count_batch, decisions, not_negative
 from metricfit.loss.soft_inputs import SoftBatch, is_usable, soft_batch, why_not_usable
 from metricfit.loss.soft_settings import SoftSettings
 from metricfit.loss.soft_terms import SoftConstraints, SoftObjective
@@ -59,7 +59,9 @@ def soft_loss(
         multipliers = running.multipliers.clone()
     losses = objective(counts.soft, counts.unit)
     if missed is not None and multipliers is not None:
-        losses = losses + (multipliers * missed(counts.safe, counts.unit)).sum(-1)
+        # Only now, since bounds of the ranks add up before any is raised to 0.
+        safe = not_negative(counts.safe) if settings.bounds else counts.safe
+        losses = losses + (multipliers * missed(safe, counts.unit)).sum(-1)
     losses = _reduced(losses, counts.soft, batch, settings)
     if usable is not None:
         losses = losses.where(usable, torch.nan)

@@ -14,7 +14,7 @@ from torch import Tensor
 from metricfit.loss.soft_inputs import SoftBatch
 from metricfit.loss.soft_settings import SoftSettings
 
-__all__ = ["BatchCounts", "count_batch", "decisions", "slack_sigmoids"]
+__all__ = ["BatchCounts", "count_batch", "decisions", "not_negative", "slack_sigmoids"]
 
 
 class BatchCounts(NamedTuple):
@@ -26,7 +26,7 @@ class BatchCounts(NamedTuple):
         Of the probabilities. There is one label if the average is "micro" or "samples".
     safe : Tensor, shape (4, groups, labels)
         With a lower bound of the true positives and an upper bound of the false positives of the decision, if
-        bounds are asked for; otherwise `soft`.
+        bounds are asked for; otherwise `soft`. Bounds of few entries may be negative.
     unit : Tensor, shape (), or float
         The mean weight of an entry.
     """
@@ -52,7 +52,7 @@ def count_batch(batch: SoftBatch, settings: SoftSettings, temperature: float) ->
     soft = _counts(torch.sigmoid(torch.stack((tempered, -tempered))), classes, settings)
     safe = soft
     if settings.bounds:
-        safe = _not_negative(_counts(slack_sigmoids(tempered, settings.bounds), classes, settings))
+        safe = _counts(slack_sigmoids(tempered, settings.bounds), classes, settings)
     if batch.weights is None:
         return BatchCounts(soft, safe, 1.0)
     weights = batch.weights.detach()
@@ -125,6 +125,6 @@ def _counts(share: Tensor, classes: Tensor, settings: SoftSettings) -> Tensor:
     return sums
 
 
-def _not_negative(counts: Tensor) -> Tensor:
+def not_negative(counts: Tensor) -> Tensor:
     """Raise counts to 0, with the gradient of the counts as they were."""
     return counts + (counts.clamp(min=0.0) - counts).detach()
