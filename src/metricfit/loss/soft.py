@@ -88,7 +88,7 @@ def _checked(
     batch: SoftBatch, counts: BatchCounts, decided: Tensor | None, settings: SoftSettings
 ) -> tuple[BatchCounts, Tensor | None, Tensor | None]:
     """Refuse values that cannot be used, or return a tensor that says so where looking would mean to wait."""
-    own = usable = is_usable(batch)
+    usable = is_usable(batch)
     host = usable.is_cpu and not torch.compiler.is_compiling() and not is_watched()
     if settings.gather and is_parallel():
         unit = torch.as_tensor(counts.unit, dtype=counts.soft.dtype, device=counts.soft.device)
@@ -99,10 +99,5 @@ def _checked(
     if not host:
         return counts, decided, usable
     if not usable:
-        if own:
-            raise ValueError(
-                "the batch of another rank holds logits that are not finite or targets that are not between 0 "
-                "and 1; the error of that rank says which"
-            )
         raise ValueError(why_not_usable(batch, settings.ignore_index))
     return counts, decided, None

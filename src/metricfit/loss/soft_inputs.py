@@ -95,7 +95,12 @@ def why_not_usable(batch: SoftBatch, ignore_index: int | None) -> str:
             f"logits must be finite, but one is {diverged[0].item():g}; the model has diverged, or there are "
             "missing values in its input"
         )
-    return "sample_weight must be finite and not negative; leave out rows by a weight of 0"
+    if not is_usable(batch):
+        return "sample_weight must be finite and not negative; leave out rows by a weight of 0"
+    return (
+        "the batch of another rank holds logits that are not finite or targets that are not between 0 and 1; "
+        "the error of that rank says which"
+    )
 
 
 def _like(logits: Tensor, given: Tensor, name: str) -> Tensor:
