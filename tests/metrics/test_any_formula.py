@@ -82,6 +82,13 @@ def test_the_textbook_mcc_is_the_size_of_the_mcc():
         assert metric.score(*labels_of(*cells)) == pytest.approx(abs(mf.mcc.score(*labels_of(*cells))))
 
 
+def test_the_root_of_a_square_is_the_absolute_value():
+    metric = mf.get_metric("1 - sqrt((pp-ap)**2)/all")
+    assert not metric.playable
+    assert metric.score([1, 1, 1, 0], [0, 0, 0, 1]) == 0.5
+    assert mf.get_metric("sqrt((tp-fp)**2)/all").score([1, 0, 0, 0], [1, 1, 1, 1]) == 0.5
+
+
 def test_spellings_of_one_formula_are_equal():
     assert mf.get_metric("1/(1 + (fp+fn)/tp)") == mf.jaccard
     assert mf.get_metric("f1/(2-f1)") == mf.jaccard

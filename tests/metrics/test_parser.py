@@ -1,11 +1,15 @@
 """Text becomes a metric by a grammar, never by evaluation, and never takes long."""
 
 import contextlib
+import re
 import time
 
 import pytest
 
 import metricfit as mf
+from metricfit.metrics import names
+from metricfit.metrics.builtin import BUILT_IN
+from metricfit.metrics.confusion import CELLS, SUMS
 
 
 @pytest.mark.parametrize(
@@ -31,11 +35,93 @@ import metricfit as mf
         ("f1/(2-f1)", mf.jaccard),
         ("sqrt(recall*specificity)", mf.g_mean),
         ("recall subject to jaccard >= 0.5", mf.recall.subject_to(mf.jaccard >= 0.5)),
+        ("fbeta_score(2)", mf.f2),
+        ("2*ppv*tpr/(ppv+tpr)", mf.f1),
+        ("tpr+tnr-1", mf.informedness),
+        ("precision subject to sensitivity >= 0.8", mf.precision_at_recall(0.8)),
         ("recall subject to fbeta(0.5) <= 0.7", mf.recall.subject_to(mf.fbeta(0.5) <= 0.7)),
     ],
 )
 def test_names_calls_formulas_and_constraints_are_read(text, metric):
     assert mf.get_metric(text) == metric
+
+
+ALIASES = {
+    mf.recall: "sensitivity tpr hit_rate true_positive_rate true-positive-rate Sensitivity TPR recall_score",
+    mf.specificity: "tnr selectivity true_negative_rate",
+    mf.precision: "ppv positive_predictive_value precision_score",
+    mf.npv: "negative_predictive_value NPV",
+    mf.f1: "dice f1_score f1-score F1-Score f_measure dice_coefficient",
+    mf.informedness: "youden youden_j",
+    mf.gm_precision_recall: "fowlkes_mallows",
+    mf.balanced_accuracy: "bacc balanced-accuracy balanced_accuracy_score",
+    mf.mcc: "matthews matthews_corrcoef MCC",
+    mf.kappa: "cohen_kappa cohen_kappa_score",
+    mf.jaccard: "iou IoU jaccard_score threat_score",
+    mf.g_mean: "gmean g-mean G-mean",
+    mf.accuracy: "acc accuracy_score",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "metric"), [(name, metric) for metric, listed in ALIASES.items() for name in listed.split()]
+)
+def test_common_names_are_known(name, metric):
+    assert mf.get_metric(name) is metric
+    assert mf.get_metric(re.sub("[_-]", " ", name)) is metric
+
+
+def test_every_alias_is_of_a_metric_and_of_no_count():
+    assert set(names.ALIASES.values()) <= set(BUILT_IN)
+    assert not set(names.ALIASES) & (set(BUILT_IN) | set(CELLS) | set(SUMS))
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("sensitivty", "did you mean sensitivity, which is recall?"),
+        ("specifity", "did you mean specificity?"),
+        ("true_positive_rat", "did you mean true_positive_rate, which is recall?"),
+        ("true_negative", "did you mean true_negative_rate, which is specificity?"),
+        ("fpr", "it is 1 - specificity; take specificity"),
+        ("fnr", "it is 1 - recall"),
+        ("false_positive", "it is 1 - specificity"),
+        ("false_negativ_rate", "it is 1 - recall"),
+        ("fdr", "it is 1 - precision"),
+        ("error_rate", "it is 1 - accuracy"),
+        ("roc_auc", "not of one confusion matrix"),
+        ("f1score", "did you mean f1_score, which is f1?"),
+    ],
+)
+def test_a_hint_names_what_was_meant(name, meant):
+    with pytest.raises(mf.UnsupportedMetricError, match=re.escape(meant)):
+        mf.get_metric(name)
+
+
+OPPOSITES = [
+    ("sensitivity", "specificity"),
+    ("recall", "specificity"),
+    ("true_positive_rate", "true_negative_rate"),
+    ("true_positive_rate", "false_positive_rate"),
+    ("true_negative_rate", "false_negative_rate"),
+    ("false_positive_rate", "false_negative_rate"),
+    ("positive_predictive_value", "negative_predictive_value"),
+]
+
+
+@pytest.mark.parametrize("pair", OPPOSITES, ids="-".join)
+def test_no_misspelling_of_one_letter_is_taken_for_the_opposite(pair):
+    for name, other in (pair, pair[::-1]):
+        for i in range(len(name)):
+            for wrong in (name[:i] + name[i + 1 :], name[:i] + "x" + name[i + 1 :]):
+                if wrong != name:
+                    assert f"did you mean {other}" not in names.hint(wrong)
+                    assert not names.hint(wrong).startswith(f"{other} ")
+
+
+def test_names_that_are_formulas_stay_formulas():
+    assert mf.get_metric("tp-fp") == mf.get_metric("tp - fp")
+    assert mf.get_metric("f1-recall/2") == mf.get_metric("f1 - recall / 2")
 
 
 def test_a_metric_is_returned_as_it_is():
@@ -101,6 +187,16 @@ def test_only_text_is_read():
     "text",
     [
         "9**9**9",
+        "exp(((an+all)*(1e59-gm_precision_recall))**-12*12)",
+        "tp*exp(((an+all)*(1e59-pp/sqrt(ap*pp)))**-12*12)",
+        "tp*exp(((an+all)*(1e59-pp/ap))**-12*12)",
+        "tp*((an+pp+1.234567890123456)*(0.98765432101234-ap/all))**12",
+        "log(" * 30 + "tp+10" + ")" * 30,
+        "exp(" * 30 + "tp/all" + ")" * 30,
+        "sqrt(sqrt(informedness*markedness)*sqrt(kappa*mcc))",
+        "*".join(f"sqrt(tp+{i}*fp)" for i in range(1, 30)),
+        "/".join(f"(tp+{i}*fp+tn**2)" for i in range(1, 25)),
+        "(tp-fp)**12/(pp+1e-50)**12",
         "tp*9**-9**9",
         "((((9**12)**12)**12)**12)*tp",
         "tp*((((((((3/2)**12)**12)**12)**12)**12)**12)**12)",

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as sk
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -138,7 +139,7 @@ def test_labels_may_be_of_any_type_that_says_zero_and_one(kind):
         ([0, 1], [0.2, 0.7], "logits at 0"),
         ([0, 1], [0, float("nan")], "holds nan"),
         (["a", "b"], ["a", "b"], "pos_label"),
-        ([[0, 1], [1, 0]], [[0, 1], [1, 0]], "one dimension"),
+        (np.zeros((2, 2, 2)), np.zeros((2, 2, 2)), "one dimension"),
     ],
 )
 def test_labels_that_are_no_labels_are_refused(y, p, phrase):
@@ -146,17 +147,88 @@ def test_labels_that_are_no_labels_are_refused(y, p, phrase):
         mf.f1.score(y, p)
 
 
-def test_constraints_play_no_part_in_the_score():
-    y, p = [0, 1, 1, 0], [0, 1, 0, 0]
-    assert mf.precision_at_recall(0.9).score(y, p) == mf.precision.score(y, p)
+def test_breaking_a_constraint_scores_below_the_range_by_the_largest_violation():
+    y, half, whole = [0, 1, 1, 0], [0, 1, 0, 0], [0, 1, 1, 1]
+    metric = mf.precision_at_recall(0.9)
+    assert metric.score(y, whole) == mf.precision.score(y, whole)
+    assert metric.score(y, half) == pytest.approx(0 - (0.9 - 0.5))
+    assert metric.objective.score(y, half) == mf.precision.score(y, half) == 1
+    # The range of MCC starts at -1; of several constraints the largest violation counts; <= is one, too.
+    several = mf.mcc.subject_to(mf.recall >= 0.6, mf.specificity >= 0.75, mf.recall <= 0.2)
+    assert several.score(y, half) == pytest.approx(-1 - (0.5 - 0.2))
+
+
+def test_a_constraint_met_exactly_is_met():
+    assert mf.precision_at_recall(0.7).score([1] * 10, [1] * 7 + [0] * 3) == 1
+    assert mf.recall_at_precision(0.1).score([1] + [0] * 9, [1] * 10) == 1
+
+
+@given(
+    st.lists(st.booleans(), min_size=2, max_size=12),
+    st.data(),
+    st.sampled_from(["mcc", "-5*fn-fp", "(tp/pp)/(ap/all)", "-all*fp/ap-fn", "jaccard"]),
+)
+def test_every_feasible_prediction_scores_above_every_infeasible_one(y, data, name):
+    metric = mf.get_metric(name).subject_to(mf.recall >= 0.5, mf.accuracy >= 0.4)
+    guesses = data.draw(st.lists(st.lists(st.booleans(), min_size=len(y), max_size=len(y)), min_size=2))
+    feasible, infeasible = [], []
+    for p in guesses:
+        met = mf.recall.score(y, p) >= 0.5 and mf.accuracy.score(y, p) >= 0.4
+        (feasible if met else infeasible).append(metric.score(y, p))
+    if feasible and infeasible:
+        assert min(feasible) > max(infeasible)
+
+
+class Fixed(ClassifierMixin, BaseEstimator):
+    """Predicts a part of the positives, and some negatives."""
+
+    def __init__(self, found=1.0, alarms=0.0):
+        self.found = found
+        self.alarms = alarms
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        # The first column is the label, the second its rank within the class.
+        share = np.where(X[:, 0] == 1, self.found, self.alarms)
+        return (X[:, 1] < share).astype(int)
+
+
+@pytest.mark.parametrize(
+    "scorer",
+    [
+        mf.precision_at_recall(0.8).scorer(),
+        mf.get_metric("precision subject to recall >= 0.8").scorer(),
+        mf.precision.subject_to(mf.recall >= 0.8, mf.g_mean >= 0.1).scorer(),
+    ],
+)
+def test_a_search_prefers_the_model_that_meets_the_constraint(scorer):
+    ranks = np.random.default_rng(0).permutation(20) / 20
+    X = np.array([[label, rank] for rank in ranks for label in (0, 1)])
+    y = X[:, 0].astype(int)
+    grid = [{"found": [0.15], "alarms": [0.0]}, {"found": [0.85], "alarms": [0.6]}]
+    search = GridSearchCV(Fixed(), grid, scoring=scorer, cv=2).fit(X, y)
+    assert search.best_params_ == {"found": 0.85, "alarms": 0.6}
+    assert search.cv_results_["mean_test_score"][0] < 0 < search.best_score_
+    plain = GridSearchCV(Fixed(), grid, scoring=mf.precision.scorer(), cv=2).fit(X, y)
+    assert plain.best_params_ == {"found": 0.15, "alarms": 0.0}
 
 
 def test_a_scorer_selects_a_model():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 2))
     y = (X[:, 0] + rng.normal(size=80) > 0.5).astype(int)
-    search = GridSearchCV(LogisticRegression(), {"C": [0.01, 1.0]}, scoring=mf.f2.scorer(), cv=3).fit(X, y)
-    assert 0 < search.best_score_ <= 1
+    grid = {"class_weight": [None, {0: 1, 1: 10}, {0: 10, 1: 1}]}
+    ours, theirs = (
+        GridSearchCV(LogisticRegression(), grid, scoring=scoring, cv=3).fit(X, y)
+        for scoring in (mf.f2.scorer(), sk.make_scorer(sk.fbeta_score, beta=2))
+    )
+    scores = [search.cv_results_["mean_test_score"] for search in (ours, theirs)]
+    np.testing.assert_allclose(*scores, rtol=1e-12)
+    assert ours.best_params_ == {"class_weight": {0: 1, 1: 10}}
+    assert ours.best_score_ > scores[0][0] + 0.05
 
 
 def test_a_scorer_knows_the_positive_label():

@@ -11,6 +11,7 @@ import pytest
 import torch
 from sklearn.base import clone
 from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -169,6 +170,30 @@ def test_constraints_out_of_reach_are_reported(data):
     impossible = quick(max_epochs=1, subject_to=["precision >= 0.99", "recall >= 0.99"])
     with pytest.warns(UserWarning, match="the best misses them by"):
         impossible.fit(*data)
+
+
+def test_a_search_prefers_the_model_that_meets_the_constraint(data):
+    X, y = data
+    fitted = LogisticRegression().fit(X, y)
+
+    def shifted(bias):
+        layer = torch.nn.Linear(6, 1)
+        with torch.no_grad():
+            layer.weight.copy_(torch.tensor(fitted.coef_))
+            layer.bias.copy_(torch.tensor(fitted.intercept_ + bias))
+        return layer
+
+    careful, eager = shifted(-1.5), shifted(2.5)
+    # So small a rate leaves the modules as they are.
+    model = quick(metric="precision", max_epochs=1, lr=1e-12, validation_fraction=None)
+    modules = {"module": [careful, eager]}
+    bound = GridSearchCV(model.set_params(subject_to="recall >= 0.8"), modules, cv=3).fit(X, y)
+    plain = GridSearchCV(clone(model).set_params(subject_to=None), modules, cv=3).fit(X, y)
+    assert (bound.best_index_, plain.best_index_) == (1, 0)
+    assert mf.recall.score(y, plain.predict(X)) < 0.5 < 0.8 <= mf.recall.score(y, bound.predict(X))
+    predicted = bound.predict(X)
+    assert bound.best_estimator_.score(X, y) == mf.precision.score(y, predicted)
+    assert bound.cv_results_["mean_test_score"][0] < 0
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Literal, NoReturn, cast
 
+from metricfit.metrics.scoring import attainable_range
+
 if TYPE_CHECKING:
     from metricfit.metrics.metric import Metric
 
 __all__ = ["Boundable", "Constraint", "constrain"]
-
-# A metric of counts takes its extreme values on small tables already, unless they grow with n, as lift's do.
-_SMALL_TABLES = range(1, 13)
-_LARGER_TABLES = (24, 48)
 
 
 @dataclass(frozen=True)
@@ -115,21 +113,15 @@ def constrain(metric: Metric, sense: Literal[">=", "<="], threshold: object) -> 
         raise ValueError(
             f"{metric.name} has constraints of its own and cannot be bounded; bound the plain metric instead"
         )
-    lowest, highest = _attainable_range(metric)
+    if metric.average:
+        raise ValueError(
+            f"the {metric.average} average of {metric.name} cannot be bounded; bound {metric.name} itself, "
+            "for each label"
+        )
+    lowest, highest = attainable_range(metric.evaluate)
     if not lowest - 1e-12 <= bound <= highest + 1e-12:
         raise ValueError(
             f"{metric.name} {sense} {bound:g} is outside the range of {metric.name}, which is "
             f"{lowest:.6g} to {highest:.6g}"
         )
     return Constraint(metric, sense, bound)
-
-
-def _attainable_range(metric: Metric) -> tuple[float, float]:
-    small = [metric.value_range(n) for n in _SMALL_TABLES]
-    larger = [metric.value_range(n) for n in _LARGER_TABLES]
-    lowest, highest = min(low for low, _ in small), max(high for _, high in small)
-    if min(low for low, _ in larger) < lowest - 1e-9:
-        lowest = -math.inf
-    if max(high for _, high in larger) > highest + 1e-9:
-        highest = math.inf
-    return lowest, highest

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import sympy as sp
 
 from metricfit.metrics.errors import UnsupportedMetricError
-from metricfit.metrics.evaluation import MAX_VALUE, Evaluation, FloatArray, on_border, why_too_large
+from metricfit.metrics.evaluation import MAX_VALUE, Evaluation, why_too_large
 from metricfit.metrics.normal_form import CountForm
 
 __all__ = ["CountFormula"]
@@ -46,7 +45,7 @@ class CountFormula(Evaluation):
         lowest, highest = np.inf, -np.inf
         for l in range(n + 1):
             tp, fp = (count.ravel() for count in np.mgrid[0 : l + 1, 0 : n - l + 1])
-            values = self._where_defined(tp, tp + fp, l, n)
+            values = self.finite_values(tp, tp + fp, l, n)
             lowest = min(lowest, float(values.min(initial=np.inf)))
             highest = max(highest, float(values.max(initial=-np.inf)))
         return lowest, highest
@@ -66,12 +65,3 @@ class CountFormula(Evaluation):
     def __reduce__(self) -> tuple[type[CountFormula], tuple[CountForm, str, bool, bool]]:
         # The generated function is made anew where it is needed; it cannot be pickled.
         return (type(self), (self.form, self.formula, self.positive, self.negative))
-
-    def _where_defined(
-        self, tp: npt.NDArray[np.int64], k: npt.NDArray[np.int64], l: int, n: int
-    ) -> FloatArray:
-        total, actual = np.full(tp.shape, float(n)), np.full(tp.shape, float(l))
-        with np.errstate(all="ignore"):
-            raw = np.broadcast_to(self._numeric_whole(tp * 1.0, k * 1.0, actual, total), tp.shape)
-        has_value = np.isfinite(raw) | on_border(k, l, n)
-        return self.values(tp[has_value], k[has_value], l, n)

@@ -6,19 +6,19 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import sympy as sp
 
 from metricfit.metrics.confusion import ALL, AP, PP, TP
+from metricfit.metrics.digits import Count, value_at, why_no_value
 from metricfit.metrics.errors import UnsupportedMetricError
 
 __all__ = [
     "MAX_VALUE",
     "BoolArray",
-    "Count",
     "Evaluation",
     "FloatArray",
     "on_border",
@@ -29,7 +29,6 @@ __all__ = [
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
-Count: TypeAlias = int | Fraction
 
 MAX_VALUE = 1e12
 """The largest value in tables of up to 25 samples: beyond it float64 has no digits left for the solvers."""
@@ -55,7 +54,7 @@ class Evaluation:
         raise NotImplementedError
 
     def value(self, tp: Count, k: Count, l: Count, n: Count) -> float:
-        """Return the metric of one confusion matrix, in exact arithmetic.
+        """Return the metric of one confusion matrix, rounded only at the end.
 
         Parameters
         ----------
@@ -63,9 +62,9 @@ class Evaluation:
             True positives, predicted positives, actual positives and samples.
         """
         if not self.forced(k, l, n):
-            value = _at(self.whole, tp, k, l, n)
-            if value is not None and math.isfinite(value):
-                return value
+            value = value_at(self.whole, _named(tp, k, l, n))
+            if value is not None and math.isfinite(float(value)):
+                return float(value)
             if not (on_border(k, l, n) or self._zero_by_zero(tp, k, l, n)):
                 raise UnsupportedMetricError(self._why_undefined(tp, k, l, n))
         return float(tp == k == l)
@@ -85,6 +84,16 @@ class Evaluation:
             values[cell] = self.value(*(Fraction(float(count[cell])) for count in counts))
         return values
 
+    def finite_values(
+        self, tp: npt.ArrayLike, k: npt.ArrayLike, l: npt.ArrayLike, n: npt.ArrayLike
+    ) -> FloatArray:
+        """Return `values` at those confusion matrices that have one."""
+        counts = np.broadcast_arrays(*(np.asarray(count, dtype=np.float64) for count in (tp, k, l, n)))
+        with np.errstate(all="ignore"):
+            finite = np.isfinite(np.broadcast_to(self._numeric_whole(*counts), counts[0].shape))
+        defined = finite | on_border(*counts[1:])
+        return self.values(*(count[defined] for count in counts))
+
     def forced(self, k: Any, l: Any, n: Any) -> Any:
         """Return whether a special case of the paper decides the value, for scalars or arrays."""
         return (self.positive & ((k == 0) | (l == 0))) | (self.negative & ((k == n) | (l == n)))
@@ -94,20 +103,16 @@ class Evaluation:
         return to_numpy([TP, PP, AP, ALL], self.whole)
 
     def _zero_by_zero(self, tp: Count, k: Count, l: Count, n: Count) -> bool:
-        parts = (_substituted(part, tp, k, l, n) for part in sp.fraction(self.whole))
+        parts = (value_at(part, _named(tp, k, l, n)) for part in sp.fraction(self.whole))
         return 0 in (tp, k - tp, l - tp, n - k - l + tp) and all(part == 0 for part in parts)
 
     def _why_undefined(self, tp: Count, k: Count, l: Count, n: Count) -> str:
         cell = f"at tp = {tp}, fp = {k - tp}, fn = {l - tp}, tn = {n - k - l + tp}"
-        value = _substituted(self.whole, tp, k, l, n)
-        if value.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
-            return (
-                f"{self.formula} has no value {cell}: it divides by zero; write it so that it has one, for "
-                "instance with a small number added to the count"
-            )
-        if value.evalf(17).has(sp.I):
-            return f"{self.formula} has no value {cell}: it is complex; a metric must be real"
-        return f"{self.formula} exceeds the range of float64 {cell}; use fewer samples"
+        reason = why_no_value(self.whole, _named(tp, k, l, n))
+        return (
+            f"{self.formula} has no value {cell}: {reason}; write it so that it has one, for "
+            "instance with a small number added to the count"
+        )
 
 
 def why_too_large(formula: str, value: float, cell: str) -> str:
@@ -157,14 +162,5 @@ def to_numpy(symbols: list[sp.Symbol], expressions: Any) -> Callable[..., Any]:
     return function
 
 
-def _substituted(expression: sp.Expr, tp: Count, k: Count, l: Count, n: Count) -> sp.Expr:
-    counts = zip((TP, PP, AP, ALL), (tp, k, l, n), strict=True)
-    return expression.xreplace({symbol: sp.Rational(count) for symbol, count in counts})
-
-
-def _at(expression: sp.Expr, tp: Count, k: Count, l: Count, n: Count) -> float | None:
-    value = _substituted(expression, tp, k, l, n)
-    if value.has(sp.nan, sp.zoo, sp.oo, -sp.oo, sp.I):
-        return None
-    number = value.evalf(17, chop=True)
-    return float(number) if number.is_Number and number.is_finite else None
+def _named(tp: Count, k: Count, l: Count, n: Count) -> dict[sp.Symbol, Count]:
+    return dict(zip((TP, PP, AP, ALL), (tp, k, l, n), strict=True))

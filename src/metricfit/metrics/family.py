@@ -116,7 +116,12 @@ def metric(function: Callable[..., object]) -> Metric | MetricFamily:
 def _evaluated(function: Callable[..., object], *args: object, **kwargs: object) -> object:
     try:
         return function(ConfusionMatrix(), *args, **kwargs)
-    except (TypeError, AttributeError, OverflowError, ZeroDivisionError) as error:
+    except (OverflowError, ZeroDivisionError) as error:
+        raise UnsupportedMetricError(
+            f"the formula of {function.__name__} cannot be written down: its numbers exceed the range of "
+            "float64 or divide by zero; use other parameters"
+        ) from error
+    except (TypeError, AttributeError) as error:
         raise UnsupportedMetricError(
             f"the formula of {function.__name__} cannot be written down ({error}); use mf.sqrt, mf.log and "
             "mf.exp rather than those of math or numpy, and no comparisons"

@@ -9,7 +9,7 @@ import sympy as sp
 
 from metricfit.metrics.errors import UnsupportedMetricError
 
-__all__ = ["MAX_EXPONENT", "MAX_MAGNITUDE", "is_function", "refuse_oversized", "term_count"]
+__all__ = ["MAX_EXPONENT", "MAX_MAGNITUDE", "digit_count", "is_function", "refuse_oversized", "term_count"]
 
 # Beyond these a formula is a mistake or an attack, and SymPy would take minutes over it.
 MAX_NODES = 2000
@@ -61,6 +61,25 @@ def term_count(expression: sp.Expr) -> int:
     """
     inside = [term_count(argument) for part in _outer_functions(expression) for argument in part.args]
     return max(*_counts(expression), *inside)
+
+
+def digit_count(expression: sp.Expr) -> int:
+    """Return a bound of the digits that a constant has after expanding, at any step.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> digit_count((mf.ConfusionMatrix.ap + 100) ** 3)
+    9
+    """
+    if expression.is_Rational:
+        return len(str(abs(int(expression.p)))) + len(str(int(expression.q))) - 1
+    inside = [digit_count(argument) for argument in expression.args]
+    if is_function(expression):
+        return max(inside)
+    if expression.is_Pow:
+        return inside[0] * abs(int(expression.exp))
+    return sum(inside)
 
 
 def _outer_functions(expression: sp.Expr) -> list[sp.Expr]:

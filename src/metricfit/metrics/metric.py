@@ -16,7 +16,7 @@ from metricfit.metrics.errors import UnsupportedMetricError
 from metricfit.metrics.evaluation import FloatArray
 from metricfit.metrics.normal_form import NormalForm, in_counts, normalise
 from metricfit.metrics.printing import formula_latex, formula_text
-from metricfit.metrics.score import counts, make_scorer
+from metricfit.metrics.scoring import Average, Scored
 from metricfit.metrics.table import Coefficients
 from metricfit.metrics.written import checked
 
@@ -30,15 +30,15 @@ _Table = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Metric(Boundable):
+class Metric(Boundable, Scored):
     """A performance metric: a formula over the confusion matrix.
 
     Metrics are made by :func:`metricfit.metric`, :func:`metricfit.get_metric` or taken ready-made
     (``mf.f1``). They are immutable, and equal when their formulas, special cases and constraints mean the
     same: the name does not matter, nor how the formula is spelled.
 
-    There are two kinds of support. Every metric can be scored and trained with
-    :class:`metricfit.SoftMetricLoss`. If the formula is affine in the true positives, once the numbers of
+    There are two kinds of support. Every metric can be scored, and trained
+    softly (``SoftMetricLoss``). If the formula is affine in the true positives, once the numbers of
     predicted and actual positives are fixed, the metric is `playable`: it has tables, a game
     (:func:`metricfit.solve`) and a convex loss (:class:`metricfit.MetricLoss`). Those raise
     :class:`UnsupportedMetricError` for any other metric.
@@ -51,6 +51,8 @@ class Metric(Boundable):
         The formula as it was written; that of the objective where there are constraints.
     constraints : tuple of Constraint
         What :meth:`subject_to` added.
+    average : str or None
+        How :meth:`score` makes one number of several labels, unless it is told; see :meth:`averaged`.
     expression : sympy.Expr
         The formula as an expression, for further work with SymPy.
     playable : bool
@@ -77,13 +79,14 @@ class Metric(Boundable):
     evaluate: Coefficients | CountFormula
     constraints: tuple[Constraint, ...] = ()
     doc: str | None = None
+    average: Average | None = None
     _table: Callable[[int], _Table] | None = field(init=False, default=None)
     _hash: int = field(init=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.evaluate, Coefficients):
             object.__setattr__(self, "_table", lru_cache(maxsize=TABLES_KEPT)(self.evaluate.table))
-        object.__setattr__(self, "_hash", hash((self.evaluate, self.constraints)))
+        object.__setattr__(self, "_hash", hash((self.evaluate, self.constraints, self.average)))
         if self.doc:
             object.__setattr__(self, "__doc__", self.doc)
 
@@ -215,42 +218,17 @@ class Metric(Boundable):
         """
         return self.evaluate.value_range(n)
 
-    def score(self, y_true: npt.ArrayLike, y_pred: npt.ArrayLike, *, pos_label: object = None) -> float:
-        """Measure predictions by this metric; constraints play no part in it.
-
-        Parameters
-        ----------
-        y_true, y_pred : array_like of shape (n,) or (n, 1)
-            The truth and the prediction, as 0 and 1 (bool, int or float).
-        pos_label : object, optional
-            Take this label as 1 and every other as 0, for labels that are not 0 and 1.
-
-        Returns
-        -------
-        float
+    @property
+    def objective(self) -> Self:
+        """The same metric without its constraints.
 
         Examples
         --------
         >>> import metricfit as mf
-        >>> mf.accuracy.score([0, 1, 1, 0], [0, 1, 0, 0])
-        0.75
-        >>> mf.recall.score(["sick", "well"], ["sick", "sick"], pos_label="sick")
-        1.0
+        >>> mf.precision_at_recall(0.8).objective == mf.precision
+        True
         """
-        return self.evaluate.value(*counts(y_true, y_pred, pos_label))
-
-    def scorer(self, *, pos_label: object = None) -> Any:
-        """Return a scikit-learn scorer, for ``GridSearchCV(scoring=...)`` and the like.
-
-        Examples
-        --------
-        >>> import metricfit as mf
-        >>> from sklearn.dummy import DummyClassifier
-        >>> model = DummyClassifier().fit([[0], [0], [0]], [1, 1, 0])
-        >>> mf.recall.scorer()(model, [[0], [0]], [0, 1])
-        1.0
-        """
-        return make_scorer(self.score, pos_label)
+        return replace(self, constraints=())
 
     def subject_to(self, *constraints: Constraint) -> Self:
         """Return this metric under constraints on the prediction.
@@ -327,6 +305,8 @@ class Metric(Boundable):
 
     def __repr__(self) -> str:
         text = f"{self.name} = {self.formula}" if self.name != self.formula else self.formula
+        if self.average:
+            text = f"{self.average} {text}"
         if self.constraints:
             text += " subject to " + ", ".join(str(constraint) for constraint in self.constraints)
         forced = [side for side in ("positive", "negative") if getattr(self.evaluate, side)]
@@ -337,7 +317,8 @@ class Metric(Boundable):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Metric):
             return NotImplemented
-        return self is other or (self.evaluate, self.constraints) == (other.evaluate, other.constraints)
+        mine, theirs = ((metric.evaluate, metric.constraints, metric.average) for metric in (self, other))
+        return self is other or mine == theirs
 
     def __hash__(self) -> int:
         return self._hash
@@ -351,7 +332,7 @@ class Metric(Boundable):
     def __reduce__(self) -> tuple[Any, ...]:
         # By value, never by reference to the function that was decorated: that one may live in a notebook,
         # which another process cannot import.
-        state = (self.name, self.expression, self.evaluate, self.constraints, self.doc)
+        state = (self.name, self.expression, self.evaluate, self.constraints, self.doc, self.average)
         return (type(self), state)
 
 

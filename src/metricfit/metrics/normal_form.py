@@ -14,9 +14,9 @@ from itertools import product
 import sympy as sp
 
 from metricfit.metrics.confusion import CELLS, PP, TP, ConfusionMatrix
+from metricfit.metrics.digits import degree_in_tp, depends_on, value_at
 from metricfit.metrics.errors import UnsupportedMetricError
-from metricfit.metrics.limits import is_function, term_count
-from metricfit.metrics.probing import degree_in_tp, depends_on, value_at
+from metricfit.metrics.limits import digit_count, is_function, term_count
 from metricfit.metrics.reasons import why_not_affine
 from metricfit.metrics.written import checked, in_cells, reduced, refuse_unreal, unsupported
 
@@ -25,9 +25,10 @@ __all__ = ["CountForm", "NormalForm", "in_counts", "normalise", "simplified"]
 # Expanding and factoring more terms than these takes SymPy seconds to hours.
 MAX_TERMS = 500
 MAX_TERMS_SIMPLIFIED = 150
+MAX_DIGITS = 300
 
 _CELLS = tuple(getattr(ConfusionMatrix, name) for name in CELLS)
-_EMPTY_OR_NOT = tuple((sp.Integer(0), sp.Integer(count)) for count in (3, 5, 2, 11))
+_EMPTY_OR_NOT = tuple((0, count) for count in (3, 5, 2, 11))
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,11 @@ def normalise(expression: object) -> NormalForm | CountForm:
         raise UnsupportedMetricError(
             f"the formula would expand to more than {MAX_TERMS} terms; write it with fewer products of sums"
         )
+    if digit_count(counts) > MAX_DIGITS:
+        raise UnsupportedMetricError(
+            f"the constants of the formula would have more than {MAX_DIGITS} digits when it is expanded; "
+            "write it with rounder numbers or smaller powers"
+        )
     return _affine(counts) or _not_affine(written, counts)
 
 
@@ -87,7 +93,7 @@ def simplified(expression: sp.Expr) -> sp.Expr:
     >>> simplified(2 / (1 / C.tp + 1 / C.fp))
     2*fp*tp/(fp + tp)
     """
-    if term_count(expression) > MAX_TERMS_SIMPLIFIED:
+    if term_count(expression) > MAX_TERMS_SIMPLIFIED or digit_count(expression) > MAX_DIGITS:
         return expression
     try:
         return _canonical(_settled(expression))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import operator
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast, get_args
 
 import sympy as sp
 
@@ -17,6 +16,8 @@ from metricfit.metrics.constraint import Constraint
 from metricfit.metrics.errors import UnsupportedMetricError
 from metricfit.metrics.limits import MAX_EXPONENT, MAX_MAGNITUDE
 from metricfit.metrics.metric import Metric, from_expression
+from metricfit.metrics.names import canonical, hint, known_metric
+from metricfit.metrics.scoring import Average
 
 __all__ = ["get_metric", "read_formula"]
 
@@ -43,8 +44,9 @@ def get_metric(metric: str | Metric) -> Metric:
     metric : str or Metric
         The name of a built-in metric (``"mcc"``), a member of a family (``"fbeta(0.5)"``, or short
         ``"f0.5"``), or a formula over ``tp fp fn tn pp pn ap an all`` with ``+ - * / **``, ``sqrt``, ``log``,
-        ``exp`` and the names of built-in metrics. Constraints follow after ``subject to``, separated by
-        commas. A metric is returned as it is.
+        ``exp`` and the names of built-in metrics. Other common names of these, such as ``"sensitivity"``, are
+        known too. ``"macro f1"`` and the like are averages over labels or classes. Constraints follow after
+        ``subject to``, separated by commas. A metric is returned as it is.
 
     Returns
     -------
@@ -77,7 +79,10 @@ def get_metric(metric: str | Metric) -> Metric:
             f"the formula has {len(metric)} characters; {MAX_LENGTH} is the longest that is read"
         )
     objective, *rest = re.split(r"\s+subject\s+to\s+", metric.strip(), maxsplit=1)
-    made = _plain_metric(objective)
+    averaged = re.fullmatch(rf"({'|'.join(get_args(Average))})[\s_-]+(.+)", objective, re.IGNORECASE)
+    made = _plain_metric(averaged[2] if averaged else objective)
+    if averaged:
+        made = made.averaged(cast("Average", averaged[1].lower()))
     if rest:
         made = made.subject_to(*(_constraint(text) for text in _split_at_commas(rest[0])))
     return made
@@ -111,18 +116,18 @@ def _plain_metric(text: str) -> Metric:
     short = re.fullmatch(r"[fF](\d{1,6}(\.\d{1,9})?)", text)
     if short and text.lower() not in BUILT_IN:
         return _member("fbeta", [_number(text, _parsed(short[1]))])
-    tree = _parsed(text)
-    if isinstance(tree, ast.Name) and tree.id.lower() in BUILT_IN:
-        found = BUILT_IN[tree.id.lower()]
+    if known_metric(text):
+        found = BUILT_IN[canonical(text)]
         if isinstance(found, Metric):
             return found
         raise UnsupportedMetricError(
             f"{found.name} is a family of metrics; give its parameters: {found.call}"
         )
-    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id.lower() in BUILT_IN:
+    tree = _parsed(text)
+    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and known_metric(tree.func.id):
         if tree.keywords:
             raise _not_understood(text, tree, "give parameters by position")
-        return _member(tree.func.id.lower(), [_number(text, argument) for argument in tree.args])
+        return _member(canonical(tree.func.id), [_number(text, argument) for argument in tree.args])
     made = from_expression("", _Reader(text).read(tree))
     return made.named(made.formula)
 
@@ -172,9 +177,9 @@ def _quoted(text: str) -> str:
     return f'"{text}"'
 
 
-def _not_understood(text: str, node: ast.AST, hint: str) -> UnsupportedMetricError:
+def _not_understood(text: str, node: ast.AST, remedy: str) -> UnsupportedMetricError:
     part = ast.get_source_segment(text, node) or type(node).__name__
-    return UnsupportedMetricError(f"{_quoted(text)} is not a formula: {part} is not understood; {hint}")
+    return UnsupportedMetricError(f"{_quoted(text)} is not a formula: {part} is not understood; {remedy}")
 
 
 class _Reader:
@@ -215,14 +220,11 @@ class _Reader:
         name = node.id.lower()
         if name in _SYMBOLS:
             return _SYMBOLS[name]
-        found = BUILT_IN.get(name)
+        found = BUILT_IN.get(canonical(name))
         if isinstance(found, Metric) and not found.constraints:
             return found.expression
-        known = [*_SYMBOLS, *BUILT_IN, *_FUNCTIONS]
-        close = difflib.get_close_matches(name, known, n=1)
-        guess = f"did you mean {close[0]}? " if close else ""
-        hint = f"{guess}the counts are {', '.join(_SYMBOLS)}, the metrics {', '.join(BUILT_IN)}"
-        raise _not_understood(self.text, node, hint)
+        known = f"the counts are {', '.join(_SYMBOLS)}, the metrics {', '.join(BUILT_IN)}"
+        raise _not_understood(self.text, node, hint(name) + known)
 
     def _called(self, node: ast.Call, depth: int) -> sp.Expr:
         function = _FUNCTIONS.get(node.func.id) if isinstance(node.func, ast.Name) else None
@@ -234,8 +236,11 @@ class _Reader:
 
     def _refuse_exponent(self, node: ast.BinOp, exponent: sp.Expr) -> None:
         if not exponent.is_Number or not abs(exponent) <= MAX_EXPONENT:
-            hint = f"an exponent must be a number between -{MAX_EXPONENT} and {MAX_EXPONENT}"
-            raise _not_understood(self.text, node.right, hint)
+            raise _not_understood(
+                self.text,
+                node.right,
+                f"an exponent must be a number between -{MAX_EXPONENT} and {MAX_EXPONENT}",
+            )
 
     def _refuse_large(self, value: sp.Expr) -> None:
         """Refuse constants before they grow: powers of powers reach billions of digits within a line."""

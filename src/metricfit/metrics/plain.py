@@ -28,6 +28,8 @@ def to_plain(metric: Metric) -> dict[str, Any]:
     }
     if metric.evaluate.positive or metric.evaluate.negative:
         parts["special_cases"] = [metric.evaluate.positive, metric.evaluate.negative]
+    if metric.average:
+        parts["average"] = metric.average
     if metric.constraints:
         parts["constraints"] = [
             [to_plain(constraint.metric), constraint.sense, constraint.threshold]
@@ -50,6 +52,8 @@ def from_plain(parts: dict[str, Any]) -> Metric:
     if "special_cases" in parts:
         positive, negative = parts["special_cases"]
         metric = metric.with_special_cases(positive=positive, negative=negative)
+    if "average" in parts:
+        metric = metric.averaged(parts["average"])
     if "constraints" in parts:
         metric = metric.subject_to(
             *(Constraint(from_plain(bounded), sense, bound) for bounded, sense, bound in parts["constraints"])

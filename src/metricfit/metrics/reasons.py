@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import sympy as sp
 
 from metricfit.metrics.confusion import CELLS, SUMS, TP
+from metricfit.metrics.digits import depends_on
 from metricfit.metrics.limits import is_function
 from metricfit.metrics.printing import formula_text
-from metricfit.metrics.probing import depends_on
 from metricfit.metrics.written import reduced, written_again
 
 __all__ = ["why_not_affine"]

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import sympy as sp
 
 from metricfit.metrics.confusion import ALL, AP, PP, TP
+from metricfit.metrics.digits import TOO_LARGE, why_no_value
 from metricfit.metrics.errors import UnsupportedMetricError
 from metricfit.metrics.evaluation import (
     MAX_VALUE,
@@ -151,19 +152,13 @@ class Coefficients(Evaluation):
 
     def _why(self, k: int, l: int, n: int) -> str:
         cell = f"at pp = {k}, ap = {l}, all = {n}"
-        values = [_at(part, k, l, n) for part in (self.form.alpha, self.form.beta)]
-        if any(value.has(sp.nan, sp.zoo, sp.oo, -sp.oo) for value in values):
-            return (
-                f"{self.formula} is not supported: it divides by zero {cell}; a formula may be undefined "
-                "only where pp or ap is 0 or equal to all"
-            )
-        if any(value.is_real is False for value in values):
-            return f"{self.formula} is not supported: it is complex {cell}; a metric must be real"
-        return f"{self.formula} exceeds the range of float64 {cell}; use fewer samples"
-
-
-def _at(expression: sp.Expr, k: int, l: int, n: int) -> sp.Expr:
-    return expression.xreplace({PP: sp.Integer(k), AP: sp.Integer(l), ALL: sp.Integer(n)})
+        reason = why_no_value(self.whole, {TP: 0, PP: k, AP: l, ALL: n})
+        if reason == TOO_LARGE:
+            return f"{self.formula} exceeds the range of float64 {cell}; use fewer samples"
+        return (
+            f"{self.formula} is not supported: {reason} {cell}; a formula may be undefined only where pp or "
+            "ap is 0 or equal to all, and complex nowhere"
+        )
 
 
 def _filled(values: Any, shape: tuple[int, ...]) -> FloatArray:

@@ -72,8 +72,8 @@ class Comparison:
     facts: dict[str, str] = field(default_factory=dict)
 
     def value(self, method: Method) -> float:
-        """Return the metric of a method on the test rows."""
-        return self.metric.score(self.labels, method.predicted)
+        """Return the metric of a method on the test rows, whether it meets the constraints or not."""
+        return float(self.metric.objective.score(self.labels, method.predicted))
 
     def confusion(self, method: Method) -> dict[str, int]:
         """Return the confusion matrix of a method on the test rows."""

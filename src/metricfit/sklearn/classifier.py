@@ -191,10 +191,14 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         return np.column_stack((1.0 - upper, upper))
 
     def score(self, X: Any, y: Any) -> float:
-        """Return the metric of the prediction; constraints play no part in it."""
+        """Return the score of the prediction by ``metric_``, see :meth:`metricfit.Metric.score`.
+
+        Predictions that break a constraint score below all that meet them. The plain number is
+        ``metric_.objective.score(y_true, y_pred)``.
+        """
         predicted = self.predict(X)
         positive = self.classes_[self._positive]
-        return self.metric_.score(np.asarray(y) == positive, predicted == positive)
+        return float(self.metric_.score(np.asarray(y) == positive, predicted == positive))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

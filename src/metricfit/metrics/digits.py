@@ -1,15 +1,19 @@
-"""How an expression depends on TP, by evaluating it at a few confusion matrices."""
+"""The value of an expression to many digits, and how it depends on TP at a few confusion matrices."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import TypeAlias
 
 import mpmath
 import sympy as sp
 
 from metricfit.metrics.confusion import ALL, AP, PP, TP
 
-__all__ = ["degree_in_tp", "depends_on", "value_at"]
+__all__ = ["TOO_LARGE", "Count", "degree_in_tp", "depends_on", "value_at", "why_no_value"]
+
+Count: TypeAlias = int | Fraction
 
 DIGITS = 160
 # Rounding may take so many of them.
@@ -19,34 +23,61 @@ LARGEST_POWER = 4000
 
 # Fixed (PP, AP, ALL), at which TP may be 1 to 6 with no cell empty, and values that no formula is made for.
 _MARGINS = ((9, 11, 23), (11, 8, 29), (13, 17, 37))
-_TP = tuple(sp.Rational(numerator, 7) for numerator in (9, 16, 26, 37))
+_TP = tuple(Fraction(numerator, 7) for numerator in (9, 16, 26, 37))
 
 
-class _NoValueError(Exception):
-    """The expression is infinite, complex or out of range."""
+_INFINITE = "it divides by zero"
+_COMPLEX = "it takes the root or log of a negative number"
+TOO_LARGE = "it exceeds the range of float64"
 
 
-def value_at(expression: sp.Expr, counts: dict[sp.Symbol, sp.Rational]) -> mpmath.mpf | None:
+class _NoValueError(ArithmeticError):
+    """The expression is infinite, complex or out of range; the message says which."""
+
+
+def value_at(expression: sp.Expr, counts: Mapping[sp.Symbol, Count]) -> mpmath.mpf | None:
     """Return the value to 160 digits, or None where it is undefined, complex or out of range.
 
     Examples
     --------
-    >>> counts = {TP: sp.Integer(1), PP: sp.Integer(4), AP: sp.Integer(2), ALL: sp.Integer(9)}
+    >>> counts = {TP: 1, PP: 4, AP: 2, ALL: 9}
     >>> value_at(TP / PP, counts)
     mpf('0.25')
     >>> value_at(sp.log(TP - PP), counts)
     """
+    try:
+        return _checked(expression, counts)
+    except _NoValueError:
+        return None
+
+
+def why_no_value(expression: sp.Expr, counts: Mapping[sp.Symbol, Count]) -> str:
+    """Return what is wrong with an expression that has no finite real value in float64.
+
+    Examples
+    --------
+    >>> why_no_value(sp.sqrt(TP - PP), {TP: 1, PP: 2})
+    'it takes the root or log of a negative number'
+    """
+    try:
+        _checked(expression, counts)
+    except _NoValueError as error:
+        return str(error)
+    return TOO_LARGE
+
+
+def _checked(expression: sp.Expr, counts: Mapping[sp.Symbol, Count]) -> mpmath.mpf:
     with mpmath.workdps(DIGITS):
         try:
-            value = _evaluated(expression, counts)
-        except (ZeroDivisionError, OverflowError, _NoValueError):
-            return None
-    return value if mpmath.isfinite(value) else None
+            return _evaluated(expression, counts)
+        except ZeroDivisionError:
+            raise _NoValueError(_INFINITE) from None
 
 
-def _evaluated(expression: sp.Expr, counts: dict[sp.Symbol, sp.Rational]) -> mpmath.mpf:
+def _evaluated(expression: sp.Expr, counts: Mapping[sp.Symbol, Count]) -> mpmath.mpf:
     if expression.is_Symbol:
-        expression = counts[expression]
+        count = counts[expression]
+        return mpmath.mpf(count.numerator) / count.denominator
     if expression.is_Rational:
         return mpmath.mpf(int(expression.p)) / int(expression.q)
     if expression.is_Atom:
@@ -54,31 +85,36 @@ def _evaluated(expression: sp.Expr, counts: dict[sp.Symbol, sp.Rational]) -> mpm
     parts = [_evaluated(argument, counts) for argument in expression.args]
     if expression.is_Add:
         value = mpmath.fsum(parts)
+        # Roots that cancel leave rounding behind, which is no number to divide by or take the root of.
+        if _equal(value, mpmath.mpf(0), parts):
+            value = mpmath.mpf(0)
     elif expression.is_Mul:
         value = mpmath.fprod(parts)
     elif expression.is_Pow:
         value = _power(*parts, whole=bool(expression.exp.is_Integer))
-    elif isinstance(expression, sp.exp):
-        value = mpmath.exp(parts[0])
     else:
-        value = _logarithm(parts[0])
-    if value and abs(mpmath.mag(value)) > LARGEST_POWER:
-        raise _NoValueError
-    return value
+        value = _FUNCTIONS[expression.func](*parts)
+    if value and mpmath.mag(value) > LARGEST_POWER:
+        raise _NoValueError(TOO_LARGE)
+    return value if not value or mpmath.mag(value) > -LARGEST_POWER else mpmath.mpf(0)
 
 
 def _power(base: mpmath.mpf, exponent: mpmath.mpf, *, whole: bool) -> mpmath.mpf:
     if whole:
         return base ** int(exponent)
     if base < 0:
-        raise _NoValueError
+        raise _NoValueError(_COMPLEX)
     return base**exponent
 
 
 def _logarithm(value: mpmath.mpf) -> mpmath.mpf:
     if value <= 0:
-        raise _NoValueError
+        raise _NoValueError(_COMPLEX if value < 0 else _INFINITE)
     return mpmath.log(value)
+
+
+# SymPy makes a square root of a square an absolute value.
+_FUNCTIONS = {sp.exp: mpmath.exp, sp.log: _logarithm, sp.Abs: abs}
 
 
 def degree_in_tp(expression: sp.Expr) -> int | None:
@@ -111,9 +147,8 @@ def depends_on(expression: sp.Expr, symbol: sp.Symbol) -> bool:
 
 
 def _along_tp(expression: sp.Expr, margins: tuple[int, int, int]) -> Iterator[mpmath.mpf | None]:
-    counts = dict(zip((PP, AP, ALL), map(sp.Integer, margins), strict=True))
     for tp in _TP:
-        yield value_at(expression, {**counts, TP: tp})
+        yield value_at(expression, dict(zip((TP, PP, AP, ALL), (tp, *margins), strict=True)))
 
 
 def _degree(values: Iterator[mpmath.mpf | None]) -> int | None:
@@ -121,13 +156,12 @@ def _degree(values: Iterator[mpmath.mpf | None]) -> int | None:
     if len(known) < 3:
         return None
     with mpmath.workdps(DIGITS):
-        (first, start), *_, (_, end) = known
+        (first, start), *_, (last, end) = known
         sizes = [value for _, value in known]
         if all(_equal(value, start, sizes) for value in sizes):
             return 0
-        shares = [mpmath.mpf(int((tp - first).p)) / int((tp - first).q) for tp, _ in known]
-        whole = shares[-1]
-        straight = [start + (end - start) * share / whole for share in shares]
+        shares = [(tp - first) / (last - first) for tp, _ in known]
+        straight = [start + (end - start) * share.numerator / share.denominator for share in shares]
         affine = all(_equal(value, line, sizes) for (_, value), line in zip(known, straight, strict=True))
     return 1 if affine else 2
 
