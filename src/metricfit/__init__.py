@@ -49,7 +49,7 @@ from metricfit.solvers import ConvergenceWarning, Solution, solve, solve_many, s
 
 if TYPE_CHECKING:
     from metricfit import functional
-    from metricfit.loss import MetricLoss, SkippedGameWarning
+    from metricfit.loss import MetricLoss, Running, SkippedGameWarning, SoftMetricLoss
 
 __version__ = "0.1.0"
 
@@ -61,7 +61,9 @@ __all__ = [
     "Metric",
     "MetricFamily",
     "MetricLoss",
+    "Running",
     "SkippedGameWarning",
+    "SoftMetricLoss",
     "Solution",
     "UnsupportedMetricError",
     "accuracy",
@@ -98,7 +100,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     # PyTorch takes longer to import than everything else together, and scoring or solving does without it.
-    if name in ("MetricLoss", "SkippedGameWarning"):
+    if name in ("MetricLoss", "Running", "SkippedGameWarning", "SoftMetricLoss"):
         return getattr(import_module("metricfit.loss"), name)
     if name == "functional":
         return import_module("metricfit.functional")

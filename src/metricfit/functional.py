@@ -1,8 +1,9 @@
-"""The loss as a function."""
+"""The losses as functions."""
 
 from __future__ import annotations
 
-from functools import lru_cache
+import itertools
+from functools import cache, lru_cache
 from typing import Any
 
 import torch
@@ -11,9 +12,12 @@ from torch import Tensor
 from metricfit.loss.operator import apply_metric_loss
 from metricfit.loss.record import NOBODY
 from metricfit.loss.settings import DEFAULT_SCALE, GroupSize, Infeasible, Reduction, Scale, Settings
+from metricfit.loss.soft import soft_loss
+from metricfit.loss.soft_settings import Average, SoftSettings, check_temperature, slack_of
+from metricfit.loss.soft_terms import SoftConstraints, SoftObjective
 from metricfit.metrics import Metric, get_metric
 
-__all__ = ["metric_loss"]
+__all__ = ["metric_loss", "soft_metric_loss"]
 
 
 def metric_loss(
@@ -64,6 +68,62 @@ def metric_loss(
     return apply_metric_loss(logits, targets, text, NOBODY)
 
 
+def soft_metric_loss(
+    logits: Tensor,
+    targets: Tensor,
+    metric: Metric | str,
+    sample_weight: Tensor | None = None,
+    *,
+    temperature: float = 1.0,
+    reduction: Reduction = "mean",
+    group_size: int | None = None,
+    ignore_index: int | None = None,
+    gather: bool = False,
+    average: Average = "macro",
+    multipliers: Tensor | None = None,
+    bounds: bool | float = False,
+) -> Tensor:
+    """Return one minus the metric of soft counts; see :class:`metricfit.SoftMetricLoss`.
+
+    Parameters
+    ----------
+    logits : Tensor, shape (n,), (n, 1), (n, labels) or (images, classes, height, width)
+        Scores of the model; above 0 means predicted positive.
+    targets : Tensor of numbers from 0 to 1
+        Of the shape of the logits.
+    metric : Metric or str
+        What to train for, or its name or formula.
+    sample_weight : Tensor, optional
+        A weight per row, or per entry.
+    temperature, reduction, group_size, ignore_index, gather, average, bounds
+        As for :class:`metricfit.SoftMetricLoss`.
+    multipliers : Tensor, shape (constraints,) or (labels, constraints), optional
+        What the violations of the constraints are multiplied with, for a metric that has any.
+
+    Returns
+    -------
+    Tensor
+        With no dimension, unless `reduction` is "none".
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> logits = torch.tensor([40.0, -40.0, 40.0, -40.0])
+    >>> targets = torch.tensor([1, 0, 0, 1])
+    >>> mf.functional.soft_metric_loss(logits, targets, mf.f1)
+    tensor(0.5000)
+    """
+    check_temperature(temperature)
+    options = (reduction, group_size, ignore_index, gather, average, slack_of(bounds))
+    settings, objective, missed = _SOFT_TERMS[_soft_terms(metric, *options, _name(metric))]
+    if (missed is None) != (multipliers is None):
+        raise ValueError(
+            "multipliers go with constraints: pass one number per constraint of the metric, or leave both "
+            "out; mf.SoftMetricLoss moves them by itself"
+        )
+    return soft_loss(logits, targets, sample_weight, settings, temperature, objective, missed, multipliers)
+
+
 def _name(metric: Metric | str) -> str:
     # Equal metrics may differ in name, so that it has to be part of what a text is remembered by.
     return metric if isinstance(metric, str) else metric.name
@@ -78,6 +138,25 @@ def _text(*arguments: Any) -> str:
     return _remembered_text(*arguments)
 
 
-# When a graph is traced, the text becomes a constant in it.
+# By number, so that a traced graph can hold the number as a constant and find the functions by it.
+_SOFT_TERMS: dict[int, tuple[SoftSettings, SoftObjective, SoftConstraints | None]] = {}
+_numbers = itertools.count()
+
+
+@cache
+def _remembered_terms(metric: Metric | str, *others: Any) -> int:
+    chosen = get_metric(metric)
+    missed = SoftConstraints(chosen.constraints) if chosen.constraints else None
+    number = next(_numbers)
+    _SOFT_TERMS[number] = SoftSettings(chosen, 1.0, *others[:-1]), SoftObjective(chosen), missed
+    return number
+
+
+def _soft_terms(*arguments: Any) -> int:
+    return _remembered_terms(*arguments)
+
+
+# When a graph is traced, what these return becomes a constant in it.
 constant: Any = torch.compiler.assume_constant_result
 constant(_text)
+constant(_soft_terms)

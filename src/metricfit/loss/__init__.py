@@ -1,7 +1,16 @@
-"""The loss for PyTorch: operator, function (`metricfit.functional`) and module."""
+"""The losses for PyTorch: operator, functions (`metricfit.functional`) and modules."""
 
 from metricfit.loss.module import MetricLoss
 from metricfit.loss.operator import SkippedGameWarning
 from metricfit.loss.record import BatchSolution
+from metricfit.loss.running import Running, RunningConstraints
+from metricfit.loss.soft_module import SoftMetricLoss
 
-__all__ = ["BatchSolution", "MetricLoss", "SkippedGameWarning"]
+__all__ = [
+    "BatchSolution",
+    "MetricLoss",
+    "Running",
+    "RunningConstraints",
+    "SkippedGameWarning",
+    "SoftMetricLoss",
+]

@@ -6,7 +6,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-__all__ = ["gather_batch", "is_parallel"]
+__all__ = ["add_over_ranks", "gather_batch", "is_parallel"]
 
 
 def is_parallel() -> bool:
@@ -47,3 +47,22 @@ def gather_batch(logits: Tensor, targets: Tensor) -> tuple[tuple[Tensor, Tensor]
     joint = torch.cat([part[:count] for part, count in zip(parts, counts, strict=True)])
     start = sum(counts[:rank])
     return (joint[:, 0], joint[:, 1]), slice(start, start + len(rows)), ranks
+
+
+def add_over_ranks(*parts: Tensor) -> list[Tensor]:
+    """Add up tensors over all ranks, which all pass the same shapes.
+
+    Data parallel training averages gradients over the ranks; so that the average is right, the gradient of
+    this rank's part is multiplied with the number of ranks.
+
+    Returns
+    -------
+    list of Tensor
+        The sums, in the type of the first part.
+    """
+    flat = torch.cat([part.flatten().to(parts[0].dtype) for part in parts])
+    joint = flat.detach().clone()
+    dist.all_reduce(joint)
+    joint = joint + dist.get_world_size() * (flat - flat.detach())
+    pieces = torch.split(joint, [part.numel() for part in parts])
+    return [piece.reshape(part.shape) for piece, part in zip(pieces, parts, strict=True)]

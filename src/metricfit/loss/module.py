@@ -4,14 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
+from metricfit.loss.centre import centre
+from metricfit.loss.gathering import add_over_ranks, is_parallel
 from metricfit.loss.operator import apply_metric_loss
 from metricfit.loss.record import BatchSolution, Recorder
-from metricfit.loss.settings import DEFAULT_SCALE, GroupSize, Infeasible, Reduction, Scale, Settings
+from metricfit.loss.running import Running, RunningConstraints, running_options
+from metricfit.loss.settings import (
+    DEFAULT_SCALE,
+    Constraints,
+    GroupSize,
+    Infeasible,
+    Reduction,
+    Scale,
+    Settings,
+)
+from metricfit.loss.soft_counts import decisions
+from metricfit.loss.soft_inputs import soft_batch
+from metricfit.loss.soft_terms import SoftObjective
 from metricfit.metrics import Metric, get_metric
 
 __all__ = ["MetricLoss"]
+
+ONE_LABEL = (
+    "constraints over the data are for logits of one column here; make one MetricLoss per label, or use "
+    "mf.SoftMetricLoss with mf.Running(labels=...)"
+)
 
 
 class MetricLoss(nn.Module):
@@ -52,6 +72,12 @@ class MetricLoss(nn.Module):
     infeasible : {"error", "skip"}
         What to do with a game whose constraints cannot be met on its labels. One that is skipped
         contributes nothing; the first one is warned about.
+    constraints : "game", "running" or Running
+        What the constraints of the metric bind. "game": the predictor of each game, on the labels of the
+        game. "running": the decisions at 0 of recent batches. Games are then played for the mean of the
+        metric and what the constraints bound, weighted by 1 and by multipliers that follow these decisions
+        (of all ranks with `gather`). The options are in :class:`metricfit.Running`. Logits must have one
+        column.
 
     Attributes
     ----------
@@ -59,12 +85,17 @@ class MetricLoss(nn.Module):
         The arguments, not to be changed.
     last_solution : BatchSolution or None
         The games of the last forward pass in this thread: solutions, value, gap and time.
+    running : RunningConstraints or None
+        Constraints over the data, with ``multipliers``, ``counts`` and ``violations``; in the state dict.
 
     Notes
     -----
     Games are solved in double precision, whatever the type of the logits; the loss is of single precision at
     least. The loss is piecewise linear, so second derivatives are zero. What is returned is a lower bound of
     the exact loss, off by the certified gap at most, and the gradient is that of the bound.
+
+    With ``constraints="running"`` the scores are moved before the games are played, so that these separate
+    where the model does, at 0. By how much follows from the running counts.
 
     ``metric(y, y)`` stands for the best that a prediction can reach on these labels under the constraints.
     The two are the same if the truth satisfies the constraints and no prediction is better than the truth.
@@ -93,23 +124,66 @@ class MetricLoss(nn.Module):
         ignore_index: int | None = None,
         gather: bool = False,
         infeasible: Infeasible = "error",
+        constraints: Constraints | Running = "game",
     ) -> None:
         super().__init__()
+        chosen, options = get_metric(metric), running_options(constraints, ("game", "running"))
+        if options is not None and options.labels != 1:
+            raise ValueError(ONE_LABEL)
         self.settings = Settings(
-            get_metric(metric), scale, solver, tol, reduction, group_size, ignore_index, gather, infeasible
+            chosen,
+            scale,
+            solver,
+            tol,
+            reduction,
+            group_size,
+            ignore_index,
+            gather,
+            infeasible,
+            "game" if options is None else "running",
         )
+        self.running = None
+        if options is not None and chosen.constraints:
+            self.running = RunningConstraints(chosen.constraints, options)
+            self._objective = SoftObjective(chosen)
         self._text = self.settings.text()
         self._recorder = Recorder()
         self._number = self._recorder.number
 
     def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Return the loss of logits against targets of 0 and 1, of the same shape."""
-        return apply_metric_loss(logits, targets, self._text, self._number)
+        if self.running is None:
+            return apply_metric_loss(logits, targets, self._text, self._number)
+        if logits.dim() == 2 and logits.shape[1] > 1:
+            raise ValueError(ONE_LABEL)
+        multipliers = self.running.multipliers.clone()
+        moved = self._centred(logits, self.running)
+        loss = apply_metric_loss(moved, targets, self._text, self._number, multipliers)
+        if self.training:
+            # Only now is it known that the batch can be used.
+            decided = decisions(soft_batch(logits, targets, None, self.settings.ignore_index), per_label=True)
+            if self.settings.gather and is_parallel():
+                (decided,) = add_over_ranks(decided)
+            self.running.update(decided)
+        return loss
+
+    def _centred(self, logits: Tensor, running: RunningConstraints) -> Tensor:
+        """Move logits so that the games, which know nothing of the decision at 0, separate there."""
+        items = logits.shape[0] / max(self.settings.group_count(logits.shape[0]), 1)
+        scale = items if self.settings.scale == "batch" else self.settings.scale
+        shift = centre(self._objective, running.missed, running.counts, running.multipliers, scale)
+        wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
+        return wide + shift.to(wide.device, wide.dtype)
 
     @property
     def metric(self) -> Metric:
         """What is trained for."""
         return self.settings.metric
+
+    @property
+    def multipliers(self) -> Tensor | None:
+        """The multipliers of constraints over the data, shape (1, constraints); None if there are none."""
+        return None if self.running is None else self.running.multipliers
 
     @property
     def last_solution(self) -> BatchSolution | None:

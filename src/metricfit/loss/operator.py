@@ -20,12 +20,20 @@ from torch import Tensor
 from metricfit.loss.games import Outcome, play
 from metricfit.loss.gathering import gather_batch, is_parallel
 from metricfit.loss.path import on_device
+from metricfit.loss.priced import on_grid, priced
 from metricfit.loss.record import NOBODY, Recorder, find_recorder
 from metricfit.loss.settings import Settings, from_text
 from metricfit.solvers import ConvergenceWarning
 from metricfit.solvers.solution import gap_text, has_converged
 
-__all__ = ["MetricLossFunction", "SkippedGameWarning", "apply_metric_loss", "metric_loss", "play_batch"]
+__all__ = [
+    "MetricLossFunction",
+    "SkippedGameWarning",
+    "apply_metric_loss",
+    "is_watched",
+    "metric_loss",
+    "play_batch",
+]
 
 
 class SkippedGameWarning(UserWarning):
@@ -45,7 +53,9 @@ class SkippedGameWarning(UserWarning):
     """
 
 
-def play_batch(logits: Tensor, targets: Tensor, settings: str, recorder: int) -> tuple[Tensor, Tensor]:
+def play_batch(
+    logits: Tensor, targets: Tensor, settings: str, recorder: int, multipliers: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
     """Return the loss and its slope: the derivative in every logit of the loss it takes part in.
 
     Parameters
@@ -56,8 +66,12 @@ def play_batch(logits: Tensor, targets: Tensor, settings: str, recorder: int) ->
         A text of `Settings`.
     recorder : int
         The number of the recorder that is to know.
+    multipliers : Tensor, shape (1, constraints), optional
+        What constraints over the data are multiplied with.
     """
     told = from_text(settings)
+    if multipliers is not None:
+        told = priced(told, on_grid(multipliers))
     targets = _checked_targets(logits, targets)
     if on_device(logits, told):
         return play_there(logits, targets, told, find_recorder(recorder))
@@ -106,7 +120,9 @@ metric_loss = torch.library.custom_op("metricfit::metric_loss", play_batch, muta
 
 
 @metric_loss.register_fake
-def _(logits: Tensor, targets: Tensor, settings: str, recorder: int) -> tuple[Tensor, Tensor]:
+def _(
+    logits: Tensor, targets: Tensor, settings: str, recorder: int, multipliers: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
     dtype = _result_dtype(logits)
     shape = _loss_shape(logits, from_text(settings))
     return logits.new_empty(shape, dtype=dtype), logits.new_empty(logits.shape, dtype=dtype)
@@ -120,7 +136,7 @@ def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> N
 def _backward(ctx: Any, grad_loss: Tensor, _grad_slope: Tensor) -> tuple[Tensor | None, ...]:
     # The slope is constant between the kinks of the loss: what comes in for it has no effect.
     (slope,) = ctx.saved_tensors
-    return _times(grad_loss, slope, ctx.dtype), None, None, None
+    return _times(grad_loss, slope, ctx.dtype), None, None, None, None
 
 
 def _times(grad_loss: Tensor, slope: Tensor, dtype: torch.dtype) -> Tensor:
@@ -138,9 +154,11 @@ class MetricLossFunction(torch.autograd.Function):
     """The operator for ``torch.func``, whose transforms enter such functions but no custom operator."""
 
     @staticmethod
-    def forward(logits: Tensor, targets: Tensor, settings: str, recorder: int) -> tuple[Tensor, Tensor]:
+    def forward(
+        logits: Tensor, targets: Tensor, settings: str, recorder: int, multipliers: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
         """Call the operator."""
-        result: tuple[Tensor, Tensor] = metric_loss(logits, targets, settings, recorder)
+        result: tuple[Tensor, Tensor] = metric_loss(logits, targets, settings, recorder, multipliers)
         return result
 
     setup_context = staticmethod(_save)
@@ -154,6 +172,7 @@ class MetricLossFunction(torch.autograd.Function):
         targets: Tensor,
         settings: str,
         recorder: int,
+        multipliers: Tensor | None,
     ) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
         """Call the operator for each batch of a batch of batches."""
 
@@ -162,7 +181,7 @@ class MetricLossFunction(torch.autograd.Function):
 
         apply: Any = MetricLossFunction.apply
         results = [
-            apply(part(logits, in_dims[0], i), part(targets, in_dims[1], i), settings, recorder)
+            apply(part(logits, in_dims[0], i), part(targets, in_dims[1], i), settings, recorder, multipliers)
             for i in range(info.batch_size)
         ]
         losses, slopes = zip(*results, strict=True)
@@ -177,7 +196,7 @@ class HostFunction(torch.autograd.Function):
     """The operator without the dispatcher, which takes as long as the rest of the loss on small batches."""
 
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, rest: tuple[Tensor, str, int]) -> Tensor:
+    def forward(ctx: Any, logits: Tensor, rest: tuple[Tensor, str, int, Tensor | None]) -> Tensor:
         """Play the games; what has no derivative comes in one piece, as PyTorch looks at every argument."""
         loss, slope = play_batch(logits, *rest)
         ctx.save_for_backward(slope, logits)
@@ -194,7 +213,9 @@ class HostFunction(torch.autograd.Function):
         return result, None
 
 
-def apply_metric_loss(logits: Tensor, targets: Tensor, settings: str, recorder: int) -> Tensor:
+def apply_metric_loss(
+    logits: Tensor, targets: Tensor, settings: str, recorder: int, multipliers: Tensor | None = None
+) -> Tensor:
     """Return the loss alone, differentiable in every way that PyTorch has."""
     apply: Any
     loss: Tensor
@@ -207,13 +228,13 @@ def apply_metric_loss(logits: Tensor, targets: Tensor, settings: str, recorder: 
     if torch.compiler.is_compiling():
         # An exported program outlives the loss, and numbers of recorders mean nothing elsewhere.
         number = NOBODY if torch.compiler.is_exporting() else recorder
-        loss = metric_loss(logits, targets, settings, number)[0]
-    elif _is_watched() or not logits.is_cpu or type(logits) not in (Tensor, torch.nn.Parameter):
+        loss = metric_loss(logits, targets, settings, number, multipliers)[0]
+    elif is_watched() or not logits.is_cpu or type(logits) not in (Tensor, torch.nn.Parameter):
         apply = MetricLossFunction.apply
-        loss = apply(logits, targets, settings, recorder)[0]
+        loss = apply(logits, targets, settings, recorder, multipliers)[0]
     else:
         apply = HostFunction.apply
-        loss = apply(logits, (targets, settings, recorder))
+        loss = apply(logits, (targets, settings, recorder, multipliers))
     return loss
 
 
@@ -222,7 +243,7 @@ _transforms = getattr(torch._C, "_are_functorch_transforms_active", None)
 _modes = getattr(torch._C, "_len_torch_dispatch_stack", None)
 
 
-def _is_watched() -> bool:
+def is_watched() -> bool:
     """Whether a transform of ``torch.func`` or a tracer is active, which has to see an operator."""
     return _transforms is None or _modes is None or _transforms() or _modes() > 0
 

@@ -17,12 +17,17 @@ __all__ = [
     "AUTO_GROUP_SIZE",
     "DEFAULT_SCALE",
     "DEVICE",
+    "Constraints",
     "GroupSize",
     "Infeasible",
     "Reduction",
     "Scale",
     "Settings",
+    "check_ignore_index",
+    "check_reduction",
     "from_text",
+    "is_count",
+    "is_positive",
 ]
 
 DEFAULT_SCALE = 8.0
@@ -34,6 +39,7 @@ Scale: TypeAlias = float | Literal["batch"]
 GroupSize: TypeAlias = int | Literal["auto"] | None
 Reduction: TypeAlias = Literal["mean", "sum", "none"]
 Infeasible: TypeAlias = Literal["error", "skip"]
+Constraints: TypeAlias = Literal["game", "running"]
 
 
 @dataclass(frozen=True)
@@ -58,29 +64,24 @@ class Settings:
     ignore_index: int | None = None
     gather: bool = False
     infeasible: Infeasible = "error"
+    constraints: Constraints = "game"
 
     def __post_init__(self) -> None:
         self.metric.check_playable()
-        if self.scale != "batch" and not _is_positive(self.scale):
+        if self.scale != "batch" and not is_positive(self.scale):
             raise ValueError(f'scale must be a positive number or "batch", got {self.scale!r}')
         if self.solver != DEVICE:
             resolve(self.solver)
         elif why := self.why_not_on_device():
             raise ValueError(f'solver="{DEVICE}" cannot play {why}; use solver="auto", which can')
-        if not _is_positive(self.tol):
+        if not is_positive(self.tol):
             raise ValueError(f"tol must be a positive number, got {self.tol!r}")
-        if self.reduction not in ("mean", "sum", "none"):
-            raise ValueError(f'reduction must be "mean", "sum" or "none", got {self.reduction!r}')
-        if self.group_size not in ("auto", None) and not _is_count(self.group_size):
+        check_reduction(self.reduction)
+        if self.group_size not in ("auto", None) and not is_count(self.group_size):
             raise ValueError(
                 f'group_size must be a positive integer, None or "auto", got {self.group_size!r}'
             )
-        if self.ignore_index is not None and not _is_integer(self.ignore_index):
-            raise ValueError(f"ignore_index must be an integer or None, got {self.ignore_index!r}")
-        if self.ignore_index in (0, 1):
-            raise ValueError(
-                f"ignore_index={self.ignore_index} would drop a whole class; take another number"
-            )
+        check_ignore_index(self.ignore_index)
         if self.infeasible not in ("error", "skip"):
             raise ValueError(f'infeasible must be "error" or "skip", got {self.infeasible!r}')
         if self.gather and self.largest_group is not None and self.reduction == "none":
@@ -98,7 +99,7 @@ class Settings:
         >>> Settings(mf.f1.subject_to(mf.recall >= 0.8)).why_not_on_device()
         'games with constraints'
         """
-        if self.metric.constraints:
+        if self.metric.constraints and self.constraints == "game":
             return "games with constraints"
         if self.metric.size is not None:
             return "predictions of one size only"
@@ -182,11 +183,27 @@ def from_text(text: str) -> Settings:
     return Settings(**{**plain, "metric": from_plain(plain["metric"])})
 
 
-def _is_positive(value: object) -> bool:
+def check_reduction(reduction: str) -> None:
+    """Refuse what is no reduction of PyTorch."""
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f'reduction must be "mean", "sum" or "none", got {reduction!r}')
+
+
+def check_ignore_index(index: int | None) -> None:
+    """Refuse what is no index, or that of a class."""
+    if index is not None and not _is_integer(index):
+        raise ValueError(f"ignore_index must be an integer or None, got {index!r}")
+    if index in (0, 1):
+        raise ValueError(f"ignore_index={index} would drop a whole class; take another number")
+
+
+def is_positive(value: object) -> bool:
+    """Whether a value is a finite number above 0."""
     return isinstance(value, Real) and not isinstance(value, bool) and 0.0 < float(value) < math.inf
 
 
-def _is_count(value: object) -> bool:
+def is_count(value: object) -> bool:
+    """Whether a value is an integer of 1 or more."""
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
 
 

@@ -116,7 +116,7 @@ class Coefficients(Evaluation):
                 why_too_large(self.formula, sizes.max(), f"pp = {k}, ap = {l}, all = {n}")
             )
 
-    def __reduce__(self) -> tuple[type[Coefficients], tuple[NormalForm, str, bool, bool]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         # The generated function is made anew where it is needed; it cannot be pickled.
         return (type(self), (self.form, self.formula, self.positive, self.negative))
 

@@ -1,0 +1,103 @@
+"""From a batch to its soft loss."""
+
+from __future__ import annotations
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from metricfit.loss.gathering import add_over_ranks, is_parallel
+from metricfit.loss.operator import is_watched
+from metricfit.loss.running import RunningConstraints
+from metricfit.loss.soft_counts import BatchCounts, count_batch, decisions, not_negative
+from metricfit.loss.soft_inputs import SoftBatch, is_usable, soft_batch, why_not_usable
+from metricfit.loss.soft_settings import SoftSettings
+from metricfit.loss.soft_terms import SoftConstraints, SoftObjective
+
+__all__ = ["soft_loss"]
+
+
+def soft_loss(
+    logits: Tensor,
+    targets: Tensor,
+    sample_weight: Tensor | None,
+    settings: SoftSettings,
+    temperature: float,
+    objective: SoftObjective,
+    missed: SoftConstraints | None = None,
+    multipliers: Tensor | None = None,
+    running: RunningConstraints | None = None,
+) -> Tensor:
+    """Return one minus the soft metric, plus multipliers times violations of the soft constraints.
+
+    Parameters
+    ----------
+    logits, targets, sample_weight : Tensor
+        As for :class:`metricfit.SoftMetricLoss`.
+    settings, temperature : SoftSettings, float
+        The temperature may differ from that of the settings.
+    objective, missed : SoftObjective, SoftConstraints
+        The metric and its constraints as functions of counts.
+    multipliers : Tensor, shape (labels, constraints), optional
+    running : RunningConstraints, optional
+        Is moved by this batch first; its multipliers stand in for `multipliers`.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> settings = SoftSettings(mf.accuracy)
+    >>> soft_loss(torch.zeros(4), torch.ones(4), None, settings, 1.0, SoftObjective(mf.accuracy))
+    tensor(0.5000)
+    """
+    batch = soft_batch(logits, targets, sample_weight, settings.ignore_index)
+    counts = count_batch(batch, settings, temperature)
+    decided = None if running is None else decisions(batch, per_label=settings.average == "macro")
+    counts, decided, usable = _checked(batch, counts, decided, settings)
+    if running is not None and decided is not None:
+        running.update(decided, counts.unit)
+        # A copy, since the next batch moves the multipliers in place.
+        multipliers = running.multipliers.clone()
+    losses = objective(counts.soft, counts.unit)
+    if missed is not None and multipliers is not None:
+        # Only now, since bounds of the ranks add up before any is raised to 0.
+        safe = not_negative(counts.safe) if settings.bounds else counts.safe
+        losses = losses + (multipliers * missed(safe, counts.unit)).sum(-1)
+    losses = _reduced(losses, counts.soft, batch, settings)
+    if usable is not None:
+        losses = losses.where(usable, torch.nan)
+    if settings.reduction == "none" and (logits.dim() == 1 or settings.average != "macro"):
+        losses = losses.squeeze(1)
+    return losses.to(batch.logits.dtype)
+
+
+def _reduced(losses: Tensor, counts: Tensor, batch: SoftBatch, settings: SoftSettings) -> Tensor:
+    """Reduce the losses of units, of which those without any weight do not count."""
+    if batch.weights is None:
+        if settings.reduction == "mean":
+            return losses.mean()
+        return losses if settings.reduction == "none" else losses.sum()
+    present = counts.detach().sum(0) > 0
+    losses = losses.where(present, 0.0)
+    if settings.reduction == "none":
+        return losses
+    total = losses.sum()
+    return total / present.sum().clamp(min=1) if settings.reduction == "mean" else total
+
+
+def _checked(
+    batch: SoftBatch, counts: BatchCounts, decided: Tensor | None, settings: SoftSettings
+) -> tuple[BatchCounts, Tensor | None, Tensor | None]:
+    """Refuse values that cannot be used, or return a tensor that says so where looking would mean to wait."""
+    usable = is_usable(batch)
+    host = usable.is_cpu and not torch.compiler.is_compiling() and not is_watched()
+    if settings.gather and is_parallel():
+        unit = torch.as_tensor(counts.unit, dtype=counts.soft.dtype, device=counts.soft.device)
+        parts = (counts.soft, counts.safe, unit, ~usable, *(() if decided is None else (decided,)))
+        soft, safe, unit, unusable, *rest = add_over_ranks(*parts)
+        counts = BatchCounts(soft, safe, unit / dist.get_world_size())
+        decided, usable = rest[0] if rest else None, unusable == 0
+    if not host:
+        return counts, decided, usable
+    if not usable:
+        raise ValueError(why_not_usable(batch, settings.ignore_index))
+    return counts, decided, None

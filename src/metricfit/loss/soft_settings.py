@@ -1,0 +1,92 @@
+"""The arguments of the soft loss, checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from metricfit.loss.settings import Reduction, check_ignore_index, check_reduction, is_count, is_positive
+from metricfit.metrics import Metric
+
+__all__ = ["Average", "SoftSettings", "check_temperature", "slack_of"]
+
+SLACK = 0.05
+"""How far the bounds of the decision may be off where they do not touch it."""
+
+Average: TypeAlias = Literal["macro", "micro", "samples"]
+
+
+@dataclass(frozen=True)
+class SoftSettings:
+    """Everything about the soft loss but tensors; :class:`metricfit.SoftMetricLoss` says what it means.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> SoftSettings(mf.f1, temperature=0.0)
+    Traceback (most recent call last):
+        ...
+    ValueError: temperature must be a positive number, got 0.0
+    """
+
+    metric: Metric
+    temperature: float = 1.0
+    reduction: Reduction = "mean"
+    group_size: int | None = None
+    ignore_index: int | None = None
+    gather: bool = False
+    average: Average = "macro"
+    bounds: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_temperature(self.temperature)
+        check_reduction(self.reduction)
+        check_ignore_index(self.ignore_index)
+        if self.group_size is not None and not is_count(self.group_size):
+            raise ValueError(f"group_size must be a positive integer or None, got {self.group_size!r}")
+        if self.average not in ("macro", "micro", "samples"):
+            raise ValueError(f'average must be "macro", "micro" or "samples", got {self.average!r}')
+        if self.average == "samples" and self.group_size is not None:
+            raise ValueError(
+                'average="samples" measures every row on its own; leave out group_size, or choose another '
+                "average"
+            )
+        if self.gather and (self.group_size is not None or self.average == "samples"):
+            raise ValueError(
+                "gather=True measures the batches of all ranks as one; leave out group_size and "
+                'average="samples", which divide a batch'
+            )
+
+    def group_count(self, n: int) -> int:
+        """Return the number of groups that `n` rows are split into; row ``i`` is in ``i * groups // n``.
+
+        Examples
+        --------
+        >>> import metricfit as mf
+        >>> SoftSettings(mf.f1, group_size=32).group_count(70)
+        3
+        """
+        if self.average == "samples":
+            return n
+        return 1 if self.group_size is None else -(-n // self.group_size)
+
+
+def check_temperature(temperature: float) -> None:
+    """Refuse what logits cannot be divided by."""
+    if not is_positive(temperature):
+        raise ValueError(f"temperature must be a positive number, got {temperature!r}")
+
+
+def slack_of(bounds: bool | float) -> float:
+    """Return the slack of the bounds of the decision, 0 for none.
+
+    Examples
+    --------
+    >>> slack_of(False), slack_of(True), slack_of(0.1)
+    (0.0, 0.05, 0.1)
+    """
+    if isinstance(bounds, bool):
+        return SLACK if bounds else 0.0
+    if not (is_positive(bounds) and bounds < 1.0):
+        raise ValueError(f"bounds must be True, False or a number between 0 and 1, got {bounds!r}")
+    return float(bounds)

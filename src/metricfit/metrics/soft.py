@@ -1,0 +1,159 @@
+"""Soft metrics: the formula as PyTorch code that takes counts of any real size.
+
+Soft counts are sums of probabilities, such as ``tp = sum(p * y)``. SymPy prints the code from the formula of
+the metric. Where the formula is undefined, the rule of the border holds in a smooth form: the value tends to
+1 where the prediction can only equal the truth, and to 0 elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import sympy as sp
+
+from metricfit.metrics.confusion import ConfusionMatrix
+from metricfit.metrics.metric import Metric
+
+__all__ = ["SoftFormula", "soft_formula", "soft_function"]
+
+EDGE = 1e-6
+"""A sum of counts well below this share of an item counts as zero."""
+SHIFT = 1e-12
+"""What every cell is raised by, as a share of an item, so that nothing is divided by zero."""
+MAX_TERMS = 60
+"""Sums are expanded, so that differences of counts cancel, up to this many terms."""
+
+TP, FP, FN, TN, SHIFTED, STEEP = sp.symbols("tp fp fn tn shift steepness", nonnegative=True)
+_C = ConfusionMatrix
+_IN_CELLS = {_C.tp: TP, _C.fp: FP, _C.fn: FN, _C.tn: TN}
+# Predicted and actual positives of five samples: none, some, all.
+_SIZE, _PREDICTED, _ACTUAL = 5, (0, 2, 5), (0, 3, 5)
+
+
+class SoftFormula(NamedTuple):
+    """Expressions in the cells, finite for all cells >= 0; the metric is ``(1 - edge) * inside + sure``.
+
+    Attributes
+    ----------
+    inside : sympy.Expr
+        The formula, with every cell raised by ``shift``.
+    edge : sympy.Expr
+        How much the rule for undefined values weighs: ``1 / (1 + steepness * count**2)`` for each count that
+        the formula divides by, 0 for a formula that is defined everywhere.
+    sure : sympy.Expr
+        The part of `edge` where the prediction can only equal the truth.
+    """
+
+    inside: sp.Expr
+    edge: sp.Expr
+    sure: sp.Expr
+
+
+def soft_formula(metric: Metric) -> SoftFormula:
+    """Return the expressions of a metric; constraints play no part in it.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> soft_formula(mf.accuracy)
+    SoftFormula(inside=(2*shift + tn + tp)/(fn + fp + 4*shift + tn + tp), edge=0, sure=0)
+    >>> soft_formula(mf.recall).edge
+    1/(steepness*(fn + tp)**2 + 1)
+    """
+    formula = _expanded(sp.together(metric.expression_in_counts().xreplace(_IN_CELLS)))
+    inside = _with_float_constants(formula.xreplace({cell: cell + SHIFTED for cell in (TP, FP, FN, TN)}))
+    undefined = [
+        (row, column)
+        for row in range(3)
+        for column in range(3)
+        if _is_undefined(metric, formula, _PREDICTED[row], _ACTUAL[column])
+    ]
+    # Symbols stand for the nearness at first, so that the products along a whole edge add up to one term.
+    sums = dict(zip(sp.symbols("pp:2 ap:2"), (TP + FP, FN + TN, TP + FN, FP + TN), strict=True))
+    none_predicted, all_predicted, none_actual, all_actual = sums
+    by_prediction = (none_predicted, 1 - none_predicted - all_predicted, all_predicted)
+    by_truth = (none_actual, 1 - none_actual - all_actual, all_actual)
+    edge = sp.Add(*(by_prediction[row] * by_truth[column] for row, column in undefined))
+    corners = [corner for corner in (0, 2) if (corner, corner) in undefined]
+    sure = sp.Add(*(by_prediction[corner] * by_truth[corner] for corner in corners))
+    nearness = {symbol: _nearness(count) for symbol, count in sums.items()}
+    return SoftFormula(inside, sp.expand(edge).xreplace(nearness), sure.xreplace(nearness))
+
+
+@lru_cache(maxsize=256)
+def soft_function(metric: Metric) -> Callable[..., Any]:
+    """Return a function of four tensors, ``tp, fp, fn, tn``, and the weight of one item.
+
+    Near undefined values its derivative is that of the formula, faded out.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import metricfit as mf
+    >>> tp, fp, fn, tn = torch.tensor([1.5, 0.5, 0.5, 1.5], dtype=torch.float64)
+    >>> soft_function(mf.precision)(tp, fp, fn, tn, 1.0)
+    tensor(0.7500, dtype=torch.float64)
+    """
+    # Formulas know nothing of PyTorch, which is needed by those only who want its code.
+    import torch
+
+    formula = soft_formula(metric)
+    inside = _printed([TP, FP, FN, TN, SHIFTED], formula.inside)
+    if formula.edge == 0:
+
+        def defined(tp: Any, fp: Any, fn: Any, tn: Any, unit: Any) -> Any:
+            return inside(tp, fp, fn, tn, SHIFT * unit)
+
+        return defined
+    rule = _printed([TP, FP, FN, TN, STEEP], [formula.edge, formula.sure])
+
+    def value(tp: Any, fp: Any, fn: Any, tn: Any, unit: Any) -> Any:
+        with torch.no_grad():
+            edge, sure = rule(tp, fp, fn, tn, 1.0 / (EDGE * EDGE * unit * unit))
+        return (1.0 - edge) * inside(tp, fp, fn, tn, SHIFT * unit) + sure
+
+    return value
+
+
+def _printed(symbols: list[sp.Symbol], expressions: Any) -> Callable[..., Any]:
+    function: Callable[..., Any] = sp.lambdify(symbols, expressions, modules="torch", cse=True)
+    return function
+
+
+def _nearness(count: sp.Expr) -> sp.Expr:
+    """Return 1 where a count is zero, and 1e-12 where it is one item."""
+    return 1 / (1 + STEEP * count**2)
+
+
+def _expanded(expression: sp.Expr) -> sp.Expr:
+    """Expand every sum, so that what cancels is gone before anything is rounded."""
+    if expression.is_Atom:
+        return expression
+    rebuilt = expression.func(*map(_expanded, expression.args))
+    if not rebuilt.is_Add:
+        return rebuilt
+    expanded = sp.expand(rebuilt)
+    return expanded if len(sp.Add.make_args(expanded)) <= MAX_TERMS else rebuilt
+
+
+def _with_float_constants(expression: sp.Expr) -> sp.Expr:
+    """Replace constants such as sqrt(2) by numbers: torch.sqrt takes tensors only."""
+    if expression.is_number:
+        return expression if expression.is_Rational else expression.evalf(17)
+    if expression.is_Atom:
+        return expression
+    return expression.func(*map(_with_float_constants, expression.args))
+
+
+def _is_undefined(metric: Metric, formula: sp.Expr, k: int, l: int) -> bool:
+    """Whether the rule of the border decides at `k` predicted and `l` actual positives."""
+    border = k in (0, _SIZE) or l in (0, _SIZE)
+    rule = metric.evaluate
+    if (rule.positive and 0 in (k, l)) or (rule.negative and _SIZE in (k, l)):
+        return True
+    tp = max(0, k + l - _SIZE)
+    counts = {TP: tp, FP: k - tp, FN: l - tp, TN: _SIZE - k - l + tp}
+    value = formula.xreplace({cell: sp.Integer(count) for cell, count in counts.items()})
+    return border and bool(value.has(sp.nan, sp.zoo, sp.oo, -sp.oo) or value.is_real is False)
