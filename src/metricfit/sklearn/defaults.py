@@ -56,7 +56,7 @@ def default_members(metric: Metric, X: Any, labels: npt.NDArray[np.int64]) -> li
     numbers, words = _columns(X)
     few = np.bincount(labels, minlength=2).min() < FEW
     # Of few rows none can be spared to choose the epoch with.
-    training = {"validation_fraction": None, "max_epochs": EPOCHS} if few else {}
+    training: dict[str, Any] = {"validation_fraction": None, "max_epochs": EPOCHS} if few else {}
     network = ColumnTransformer(
         [
             ("numbers", _standard(), numbers),
