@@ -86,15 +86,21 @@ class CutCurve:
         above = np.searchsorted(-ranked, -thresholds, side="left")
         weights = np.ones(n) if sample_weight is None else sample_weight[order] * (n / sample_weight.sum())
         predicted = np.concatenate(([0.0], np.cumsum(weights)))
-        # Exactly, since metrics have a rule of their own where all rows are predicted positive.
-        predicted[-1] = n
+        predicted = _snapped(predicted, n)
         hits = np.minimum(np.concatenate(([0.0], np.cumsum(weights * positives[order]))), predicted)
-        return cls(thresholds, predicted[above], hits[above], _snapped(float(hits[-1]), n), n)
+        return cls(thresholds, predicted[above], hits[above], float(_snapped(hits[-1], n)), n)
 
     def values(self, metric: Metric) -> FloatArray:
         """Return the metric at every cut, without its constraints."""
         alpha, beta = metric.coefficients(self.predicted, self.actual, self.n)
-        return alpha * self.hits + beta
+        values = np.asarray(alpha * self.hits + beta)
+        if not float(self.actual).is_integer():
+            # Where all rows are decided alike, many metrics are undefined; with fractions of rows, rounding
+            # hides it.
+            alike = (self.predicted == 0.0) | (self.predicted == self.n)
+            share = self.predicted[alike] / self.n
+            values[alike] = population_value(metric, np.array(self.actual / self.n), share, 1.0 - share)
+        return values
 
     def violations(self, constraints: Sequence[Constraint]) -> FloatArray:
         """Return by how much the constraint that is missed most is missed at every cut."""
@@ -151,9 +157,10 @@ def population_value(metric: Metric, share: FloatArray, tpr: FloatArray, tnr: Fl
     >>> population_value(mf.balanced_accuracy, np.array(0.1), np.array(0.8), np.array(0.6)).round(6)
     np.float64(0.7)
     """
-    share, tpr, tnr = np.broadcast_arrays(share, tpr, tnr)
-    hits, actual = MANY * share * tpr, MANY * share
-    predicted = hits + MANY * (1.0 - share) * (1.0 - tnr)
+    # Whole counts: within rounding of the border of its table, a metric may be undefined.
+    actual = np.round(MANY * share)
+    hits = np.round(actual * tpr)
+    predicted = hits + np.round((MANY - actual) * (1.0 - tnr))
     alpha, beta = metric.coefficients(predicted, actual, MANY)
     return np.asarray(alpha * hits + beta)
 
@@ -170,7 +177,11 @@ def _between(ranked: FloatArray) -> FloatArray:
     return np.concatenate(([(1.0 + ranked[0]) / 2], inner, [ranked[-1] / 2]))
 
 
-def _snapped(count: float, n: int) -> float:
-    """Return 0 or n for a sum that is so but for rounding."""
-    nearest = float(np.clip(np.round(count), 0, n))
-    return nearest if abs(count - nearest) < 1e-9 * n else count
+def _snapped(counts: npt.ArrayLike, n: int) -> FloatArray:
+    """Return counts with 0 and n in place of what differs from them by rounding.
+
+    Metrics have a rule of their own where no row is positive, or all are.
+    """
+    counts = np.asarray(counts, dtype=np.float64)
+    counts = np.where(counts < 1e-9 * n, 0.0, counts)
+    return np.where(counts > (1.0 - 1e-9) * n, float(n), counts)

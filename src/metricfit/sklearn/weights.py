@@ -45,10 +45,16 @@ def member_weights(
     >>> member_weights(np.array([2 * signal, noise]), labels) @ [0, 1] < 0.1
     np.True_
     """
+    # A constant says nothing, and would only be mistaken for the intercept.
+    told = np.ptp(logits, axis=1) > 0.0
+    if not told.all() and told.any():
+        shares = np.zeros(len(logits))
+        shares[told] = member_weights(logits[told], labels, sample_weight)
+        return shares
     members = len(logits)
-    if members == 1:
-        return np.ones(1)
     equal = np.full(members, 1.0 / members)
+    if members == 1 or not told.any():
+        return equal
     signs = 2.0 * labels - 1.0
     counts = np.ones(len(labels)) if sample_weight is None else sample_weight
 
