@@ -46,7 +46,6 @@ CASES = (
     ("recall", "mcc >= 0.3"),
     ("precision", "balanced_accuracy >= 0.65"),
 )
-HOLDOUT = 0.25
 
 
 def ensemble(seed: int) -> MetricEnsemble:
@@ -55,14 +54,14 @@ def ensemble(seed: int) -> MetricEnsemble:
     return MetricEnsemble([("linear", linear), ("trees", trees)], random_state=seed)
 
 
-def one(name: str, seed: int, folder: Path, size: int, confidence: float) -> list[tables.Row]:
+def one(name: str, seed: int, folder: Path, size: int, confidence: float, holdout: float) -> list[tables.Row]:
     """Draw rows, fit once on all of them and once without the part held out, and try every case."""
     warnings.simplefilter("ignore")
     start = time.perf_counter()
     X, y = tables.load(folder, name)
     drawn = np.random.default_rng(seed).permutation(len(y))
     rows, new = drawn[:size], drawn[size:]
-    fitted, held_out = train_test_split(rows, test_size=HOLDOUT, random_state=seed)
+    fitted, held_out = train_test_split(rows, test_size=holdout, random_state=seed)
     whole, part = ensemble(seed).fit(X[rows], y[rows]), ensemble(seed).fit(X[fitted], y[fitted])
     on_new = {id(model): model.predict_proba(X[new])[:, 1] for model in (whole, part)}
     on_held_out = part.predict_proba(X[held_out])[:, 1]
@@ -77,7 +76,7 @@ def one(name: str, seed: int, folder: Path, size: int, confidence: float) -> lis
                 if way == "plain":
                     cut = curve.best(metric)
                 elif way == "held-out":
-                    need_enough_rows(metric.constraints, confidence, y[held_out], size)
+                    need_enough_rows(metric.constraints, confidence, y[held_out], y[rows])
                     cut = confident_cut(metric, curve, on_held_out, y[held_out], confidence)
                 else:
                     cut = confident_cut(metric, curve, model.oof_, y[rows], confidence)
@@ -134,12 +133,13 @@ def main() -> None:
     parser.add_argument("--resamplings", type=int, default=200)
     parser.add_argument("--rows", type=int, default=2000, help="rows to draw")
     parser.add_argument("--confidence", type=float, default=0.95)
+    parser.add_argument("--holdout", type=float, default=0.25)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("confidence.jsonl"))
     options = parser.parse_args()
     done = {(row["set"], row["seed"]) for row in tables.read(options.out)}
     tasks = [
-        (name, seed, options.data, options.rows, options.confidence)
+        (name, seed, options.data, options.rows, options.confidence, options.holdout)
         for seed in range(options.resamplings)
         for name in options.sets
         if (name, seed) not in done

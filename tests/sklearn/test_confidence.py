@@ -107,14 +107,15 @@ def test_what_few_rows_cannot_show_is_refused_before_anything_is_fitted():
 
 
 def test_the_sentence_counts_the_rows_that_matter():
-    labels = np.repeat([0, 1], [95, 5])
-    with pytest.raises(NotShownError, match="give 116 positive rows or more in all"):
-        need_enough_rows([mf.recall >= 0.9], 0.95, labels, 400)
+    labels = np.repeat([0, 1], [380, 20])
+    held_out = labels[::4]
+    with pytest.raises(NotShownError, match=r"give about 116 positive rows in all \(there are 20\)"):
+        need_enough_rows([mf.recall >= 0.9], 0.95, held_out, labels)
     with pytest.raises(NotShownError, match="needs 299 negative rows held out, and there are 95"):
-        need_enough_rows([mf.specificity >= 0.99], 0.95, labels, 400)
+        need_enough_rows([mf.specificity >= 0.99], 0.95, held_out, labels)
     with pytest.raises(NotShownError, match="needs 299 rows held out, and there are 100"):
-        need_enough_rows([mf.precision >= 0.99], 0.95, labels, 400)
-    need_enough_rows([mf.mcc >= 0.99, mf.recall >= 0.5], 0.95, labels, 400)
+        need_enough_rows([mf.precision >= 0.99], 0.95, held_out, labels)
+    need_enough_rows([mf.mcc >= 0.99, mf.recall >= 0.5], 0.95, held_out, labels)
 
 
 def test_a_promise_that_the_rows_do_not_support_is_refused():

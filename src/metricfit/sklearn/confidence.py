@@ -10,6 +10,7 @@ the first hypothesis that is true; so any of the cuts before the end may be used
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -25,7 +26,7 @@ __all__ = ["NotShownError", "confident_cut", "need_enough_rows"]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 # Cuts of the sequence, of which the tests are a part.
-CUTS = 200
+CUTS = 1000
 # Shares of positives, and rates of either class, at which a metric is looked at between their bounds.
 POINTS = 5
 
@@ -35,7 +36,7 @@ class NotShownError(ValueError):
 
 
 def need_enough_rows(
-    constraints: Sequence[Constraint], confidence: float, labels: IntArray, rows: int
+    constraints: Sequence[Constraint], confidence: float, held_out: IntArray, labels: IntArray
 ) -> None:
     """Refuse a promise that no classifier could keep with so few held-out rows.
 
@@ -45,38 +46,37 @@ def need_enough_rows(
         What is promised.
     confidence : float
         With which probability.
-    labels : ndarray
-        Of the held-out rows, as 0 and 1.
-    rows : int
-        The number of rows of which they are a part.
+    held_out, labels : ndarray
+        The labels of the rows that are held out, and of all rows, as 0 and 1.
 
     Examples
     --------
     >>> import metricfit as mf
-    >>> need_enough_rows([mf.recall >= 0.9], 0.95, np.repeat([0, 1], [95, 5]), 400)
+    >>> labels = np.repeat([0, 1], [380, 20])
+    >>> need_enough_rows([mf.recall >= 0.9], 0.95, labels[::4], labels)
     Traceback (most recent call last):
         ...
     metricfit.sklearn.confidence.NotShownError: recall >= 0.9 with confidence 0.95 needs 29 positive rows held
-    out, and there are 5; give 116 positive rows or more in all (there are about 20), a larger holdout, or a
-    lower confidence
+    out, and there are 5; give about 116 positive rows in all (there are 20), a larger holdout, or a lower
+    confidence
     """
     for constraint in constraints:
         share = as_share(constraint)
         if share is None:
             continue
         cells = {*share.successes, *share.failures}
-        kind, there = "", len(labels)
+        kind, there, total = "", len(held_out), len(labels)
         if cells <= {"tp", "fn"}:
-            kind, there = "positive ", int(labels.sum())
+            kind, there, total = "positive ", int(held_out.sum()), int(labels.sum())
         elif cells <= {"tn", "fp"}:
-            kind, there = "negative ", int(len(labels) - labels.sum())
+            kind, there, total = "negative ", int((held_out == 0).sum()), int((labels == 0).sum())
         needed = share.trials_needed(confidence)
         if there < needed:
-            factor = rows / len(labels)
+            enough = math.ceil(needed * len(labels) / len(held_out))
             raise NotShownError(
                 f"{constraint} with confidence {confidence:g} needs {needed} {kind}rows held out, and there "
-                f"are {there}; give {int(np.ceil(needed * factor))} {kind}rows or more in all (there are "
-                f"about {round(there * factor)}), a larger holdout, or a lower confidence"
+                f"are {there}; give about {enough} {kind}rows in all (there are {total}), a larger holdout, "
+                "or a lower confidence"
             )
 
 

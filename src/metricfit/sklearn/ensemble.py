@@ -285,7 +285,7 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
             return everything, None
         # At random, since the exact tests hold for rows drawn at random.
         fitted, held_out = train_test_split(everything, test_size=self.holdout, random_state=seed)
-        need_enough_rows(self.metric_.constraints, self.confidence, labels[held_out], len(labels))
+        need_enough_rows(self.metric_.constraints, self.confidence, labels[held_out], labels)
         return np.sort(fitted), np.sort(held_out)
 
     def _combine(
