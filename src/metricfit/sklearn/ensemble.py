@@ -11,8 +11,7 @@ import numpy.typing as npt
 from scipy.special import logit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import train_test_split
-from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils import check_array, check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from metricfit import Constraint, Metric
@@ -22,7 +21,7 @@ from metricfit.sklearn.crossfit import Member, crossfit, make_folds, rows_of
 from metricfit.sklearn.cuts import CutCurve
 from metricfit.sklearn.defaults import default_members
 from metricfit.sklearn.named import NamedEstimators, named
-from metricfit.sklearn.settings import constrained_metric
+from metricfit.sklearn.settings import checked_weights, constrained_metric, encoded
 from metricfit.sklearn.threshold import SLACK
 from metricfit.sklearn.weights import member_weights
 
@@ -150,9 +149,10 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
         groups : array_like of shape (n,), optional
             Rows of the same group are never in two folds.
         """
-        X, labels = self._checked_table(X, y), self._encoded(y)
+        X = self._checked_table(X, y)
+        self.classes_, labels = encoded(y, self.pos_label)
         check_consistent_length(X, labels, sample_weight, groups)
-        weights = _checked_weights(sample_weight, labels)
+        weights = checked_weights(sample_weight, labels)
         self.metric_ = constrained_metric(self.metric, self.subject_to)
         self._check_settings(weights, groups)
         random = check_random_state(self.random_state)
@@ -256,28 +256,6 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
             validate_data(self, checked, y, skip_check_array=True)
         return checked
 
-    def _encoded(self, y: Any) -> IntArray:
-        """Return 1 for the positive class and 0 for the other."""
-        check_classification_targets(y)
-        kind = type_of_target(y)
-        if kind.startswith("multilabel") or kind == "multiclass-multioutput":
-            raise ValueError(f"one label per row is needed; the type of the target is {kind}")
-        y = column_or_1d(y, warn=True)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) > 2:
-            raise ValueError(
-                f"Only binary classification is supported. The type of the target is {kind}, "
-                f"with {len(self.classes_)} classes."
-            )
-        if len(self.classes_) < 2:
-            raise ValueError(f"two classes are needed, but the target has one class only: {self.classes_[0]}")
-        if self.pos_label is not None and self.pos_label not in self.classes_:
-            first, second = self.classes_
-            raise ValueError(
-                f"pos_label={self.pos_label!r} is not in the target; it has {first} and {second}"
-            )
-        return np.asarray(codes.reshape(-1) == self._positive, dtype=np.int64)
-
     def _parts(self, labels: IntArray, seed: int) -> tuple[IntArray, IntArray | None]:
         """Return the rows for the members, and those that are held out for a confidence."""
         everything = np.arange(len(labels))
@@ -361,14 +339,3 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
 
     def _labels_of(self, positive: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
         return np.asarray(self.classes_[np.where(positive, self._positive, 1 - self._positive)])
-
-
-def _checked_weights(sample_weight: Any, labels: IntArray) -> FloatArray | None:
-    if sample_weight is None:
-        return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != labels.shape or not np.isfinite(weights).all() or weights.min() < 0.0:
-        raise ValueError("sample_weight must be one finite number per row, none of them negative")
-    if min(weights[labels == 1].sum(), weights[labels == 0].sum()) <= 0.0:
-        raise ValueError("sample_weight is zero for all rows of a class; two classes are needed")
-    return weights
