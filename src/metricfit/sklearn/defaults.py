@@ -1,0 +1,150 @@
+"""The members of an ensemble by default: a network and boosted trees, for tables of any kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import issparse
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler
+
+from metricfit import Metric
+from metricfit.sklearn.classifier import MetricClassifier
+
+__all__ = ["default_members"]
+
+# Rarer values of a column of words are one category of their own.
+CATEGORIES = 30
+# The most that the trees can tell apart.
+TREE_CATEGORIES = 254
+# With fewer rows of a class than this, the network is trained for a fixed number of epochs.
+FEW = 20
+EPOCHS = 30
+
+
+def default_members(metric: Metric, X: Any, labels: npt.NDArray[np.int64]) -> list[tuple[str, Any]]:
+    """Return a network that is trained for the metric, and boosted trees, as unfitted pipelines.
+
+    Numbers and truth values are taken as they are, anything else as categories. For the network, missing
+    numbers are replaced by the median and marked, numbers are standardised and categories are made into
+    columns of 0 and 1. The trees take missing numbers and categories themselves.
+
+    Parameters
+    ----------
+    metric : Metric
+        With its constraints.
+    X : array or data frame
+        The table, of which only the types of the columns are used.
+    labels : ndarray
+        0 and 1.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> [name for name, _ in default_members(mf.f1, np.zeros((3, 2)), np.array([0, 0, 1]))]
+    ['network', 'trees']
+    """
+    if issparse(X):
+        raise TypeError(
+            "the default members need a dense table; give X.toarray(), or estimators that take sparse ones"
+        )
+    numbers, words = _columns(X)
+    few = np.bincount(labels, minlength=2).min() < FEW
+    # Of few rows none can be spared to choose the epoch with.
+    training: dict[str, Any] = {"validation_fraction": None, "max_epochs": EPOCHS} if few else {}
+    network = ColumnTransformer(
+        [
+            ("numbers", _standard(), numbers),
+            ("words", _one_hot(), words),
+        ],
+        sparse_threshold=0.0,
+    )
+    trees = ColumnTransformer([("words", _codes(), words), ("numbers", _plain(), numbers)])
+    booster = HistGradientBoostingClassifier(categorical_features=list(range(len(words))) or None)
+    return [
+        ("network", Pipeline([("table", network), ("classifier", MetricClassifier(metric, **training))])),
+        ("trees", Pipeline([("table", trees), ("classifier", booster)])),
+    ]
+
+
+def _standard() -> Pipeline:
+    imputer = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+    return make_pipeline(_plain(), imputer, StandardScaler())
+
+
+def _plain() -> FunctionTransformer:
+    """Return a step that makes floats of numbers, truth values and nullable types."""
+    return FunctionTransformer(_floats, feature_names_out="one-to-one")
+
+
+def _floats(X: Any) -> Any:
+    if hasattr(X, "to_numpy") and hasattr(X, "iloc"):
+        return X.to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X, dtype=np.float64)
+
+
+def _texts(X: Any) -> Any:
+    """Return an array of words in which every missing value is None."""
+    values = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X, dtype=object)
+    return np.frompyfunc(_text, 1, 1)(values)
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, dict | list | set | tuple | np.ndarray):
+        raise TypeError(
+            f"a column holds a {type(value).__name__}, but the argument must be a string or a number in "
+            "every row; take such columns apart, or leave them out"
+        )
+    # NaN and NaT differ from themselves; pandas' own NA compares to nothing.
+    missing = value is None or type(value).__name__ == "NAType" or value != value
+    return None if missing else str(value)
+
+
+def _one_hot() -> Pipeline:
+    encoder = OneHotEncoder(
+        handle_unknown="infrequent_if_exist", max_categories=CATEGORIES, sparse_output=False
+    )
+    return make_pipeline(FunctionTransformer(_texts, feature_names_out="one-to-one"), encoder)
+
+
+def _codes() -> Pipeline:
+    encoder = OrdinalEncoder(
+        handle_unknown="use_encoded_value",
+        unknown_value=np.nan,
+        encoded_missing_value=np.nan,
+        max_categories=TREE_CATEGORIES,
+    )
+    return make_pipeline(FunctionTransformer(_texts, feature_names_out="one-to-one"), encoder)
+
+
+def _columns(X: Any) -> tuple[list[int], list[int]]:
+    """Return the indices of the columns of numbers and of anything else."""
+    if hasattr(X, "columns"):
+        numeric = [_is_numeric(name, X[name].dtype) for name in X.columns]
+    else:
+        array = np.asarray(X)
+        plain = array.dtype.kind in "biuf"
+        numeric = [plain or _holds_numbers(array[:, index]) for index in range(array.shape[1])]
+    indices = range(len(numeric))
+    return [i for i in indices if numeric[i]], [i for i in indices if not numeric[i]]
+
+
+def _is_numeric(name: object, dtype: Any) -> bool:
+    # Types of NumPy and pandas have a kind, those of polars have questions to ask.
+    kind = getattr(dtype, "kind", "")
+    if kind in ("m", "M") or (hasattr(dtype, "is_temporal") and dtype.is_temporal()):
+        raise ValueError(
+            f"column {name!r} holds dates or durations; turn it into numbers, such as the day of the year"
+        )
+    if hasattr(dtype, "is_numeric"):
+        return bool(dtype.is_numeric()) or str(dtype) == "Boolean"
+    return kind in ("b", "i", "u", "f")
+
+
+def _holds_numbers(column: Any) -> bool:
+    return all(value is None or isinstance(value, int | float | np.number | np.bool_) for value in column)

@@ -1,0 +1,84 @@
+"""What estimators make of their settings, labels and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+from metricfit import Constraint, Metric, get_metric
+
+__all__ = ["checked_weights", "constrained_metric", "encoded"]
+
+
+def constrained_metric(
+    metric: Metric | str, subject_to: Constraint | str | Sequence[Constraint | str] | None
+) -> Metric:
+    """Return the metric with further constraints, given in any form.
+
+    Examples
+    --------
+    >>> constrained_metric("precision", "recall >= 0.8")
+    Metric(precision = tp/pp subject to recall >= 0.8)
+    """
+    metric = get_metric(metric)
+    if subject_to is None:
+        return metric
+    given = (subject_to,) if isinstance(subject_to, str | Constraint) else tuple(subject_to)
+    constraints: list[Constraint] = []
+    for constraint in given:
+        if isinstance(constraint, str):
+            constraints += get_metric(f"accuracy subject to {constraint}").constraints
+        else:
+            constraints.append(constraint)
+    return metric.subject_to(*constraints) if constraints else metric
+
+
+def encoded(y: Any, pos_label: object) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+    """Return the two classes, and 1 for rows of the positive class and 0 for the others.
+
+    Examples
+    --------
+    >>> encoded(["no", "yes", "no"], None)
+    (array(['no', 'yes'], dtype='<U3'), array([0, 1, 0]))
+    """
+    check_classification_targets(y)
+    kind = type_of_target(y)
+    if kind.startswith("multilabel") or kind == "multiclass-multioutput":
+        raise ValueError(f"one label per row is needed; the type of the target is {kind}")
+    classes, codes = np.unique(column_or_1d(y, warn=True), return_inverse=True)
+    if len(classes) > 2:
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is {kind}, "
+            f"with {len(classes)} classes."
+        )
+    if len(classes) < 2:
+        raise ValueError(f"two classes are needed, but the target has one class only: {classes[0]}")
+    if pos_label is not None and pos_label not in classes:
+        raise ValueError(
+            f"pos_label={pos_label!r} is not in the target; it has {classes[0]} and {classes[1]}"
+        )
+    positive = 1 if pos_label is None or classes[1] == pos_label else 0
+    return classes, np.asarray(codes.reshape(-1) == positive, dtype=np.int64)
+
+
+def checked_weights(sample_weight: Any, labels: npt.NDArray[np.int64]) -> npt.NDArray[np.float64] | None:
+    """Return the weights of rows as an array, or None if there are none.
+
+    Examples
+    --------
+    >>> checked_weights([1, 2], np.array([0, 1]))
+    array([1., 2.])
+    """
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != labels.shape or not np.isfinite(weights).all() or weights.min() < 0.0:
+        raise ValueError("sample_weight must be one finite number per row, none of them negative")
+    if min(weights[labels == 1].sum(), weights[labels == 0].sum()) <= 0.0:
+        raise ValueError("sample_weight is zero for all rows of a class; two classes are needed")
+    return weights
