@@ -10,34 +10,10 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import metricfit as mf
 import metricfit.cli
-from metricfit.cli.app import app
-
-
-def run(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
-
-
-def a_table(rows=160, seed=0):
-    generator = np.random.default_rng(seed)
-    age = generator.normal(40, 10, rows)
-    plan = generator.choice(["basic", "größer", "max"], rows)
-    churn = np.where(age + 12 * (plan == "max") + generator.normal(0, 6, rows) > 48, "yes", "no")
-    table = pd.DataFrame(
-        {
-            "age": np.where(generator.random(rows) < 0.1, np.nan, age),
-            "plan": np.where(generator.random(rows) < 0.1, None, plan),
-            "since": pd.date_range("2020-01-01", periods=rows).astype(str),
-            "note": [f"called {i} times" for i in range(rows)],
-            "constant": 1,
-            "empty": None,
-            "active": generator.choice([True, False], rows),
-        }
-    )
-    return table.assign(churn=churn)
+from cli.tables import a_table, fit, left_behind, run
 
 
 @pytest.fixture(scope="module")
@@ -48,14 +24,6 @@ def trained(tmp_path_factory):
     result = run("fit", folder / "table.csv", "--target", "churn", "--out", folder / "run", *words)
     assert result.exit_code == 0, result.output
     return folder
-
-
-def fit(folder, *words, table="table.csv", target="churn", epochs=2):
-    return run("fit", folder / table, "--target", target, "--out", folder / "run", "--epochs", epochs, *words)
-
-
-def left_behind(folder):
-    return sorted(path.name for path in folder.iterdir())
 
 
 def test_help_is_a_guide_and_the_version_is_told():
@@ -141,9 +109,9 @@ MISTAKES = {
     "empty target": ("table.csv", {"target": "empty"}, [], "nothing to learn"),
     "empty file": ("empty.csv", {}, [], "is empty"),
     "no rows": ("head.csv", {}, [], "has no rows"),
-    "no table": ("table.xlsx", {}, [], "give a .csv"),
+    "no table": ("table.xlsx", {}, [], "Save the sheet as CSV"),
     "foreign parquet": ("foreign.parquet", {}, [], "cannot be read as a table"),
-    "not text": ("latin.csv", {}, [], "not in UTF-8"),
+    "not text": ("binary.csv", {}, [], "no text in UTF-8"),
     "one column": ("single.csv", {}, [], "the only column"),
     "few positives": ("rare.csv", {}, [], "are needed at least"),
     "unknown metric": ("table.csv", {}, ["--metric", "f1score"], "is not understood"),
@@ -165,7 +133,7 @@ def tables(tmp_path_factory):
     (folder / "empty.csv").write_text("")
     table[:0].to_csv(folder / "head.csv", index=False)
     (folder / "foreign.parquet").write_bytes(b"PK not parquet")
-    (folder / "latin.csv").write_bytes("größe,churn\nä,yes\n".encode("latin-1"))
+    (folder / "binary.csv").write_bytes(b"\x00\x01\x02")
     table[["churn"]].to_csv(folder / "single.csv", index=False)
     table.assign(churn=["yes"] * 3 + ["no"] * 157).to_csv(folder / "rare.csv", index=False)
     return folder
@@ -283,7 +251,7 @@ def wait_for(path, process, seconds=120):
 def test_ctrl_c_keeps_the_best_model_so_far_and_the_run_can_go_on(tmp_path):
     a_table(3000).to_csv(tmp_path / "table.csv", index=False)
     process = start(tmp_path)
-    wait_for(tmp_path / "run.partial" / "checkpoints" / "ours.pt", process)
+    wait_for(tmp_path / "run" / "metricfit-unfinished" / "checkpoints" / "ours.pt", process)
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 130, output
@@ -297,17 +265,17 @@ def test_ctrl_c_keeps_the_best_model_so_far_and_the_run_can_go_on(tmp_path):
     assert before == 1
     resumed = fit(tmp_path, "--resume", epochs=3)
     assert resumed.exit_code == 0, resumed.output
-    assert not (tmp_path / "run" / "checkpoints").exists()
+    assert not (tmp_path / "run" / "metricfit-unfinished").exists()
     assert len(json.loads((tmp_path / "run" / "metrics.json").read_text())["methods"]) == 3
 
 
 def test_a_killed_run_leaves_no_model_and_can_go_on(tmp_path):
     a_table(3000).to_csv(tmp_path / "table.csv", index=False)
     process = start(tmp_path)
-    wait_for(tmp_path / "run.partial" / "checkpoints" / "ours.pt", process)
+    wait_for(tmp_path / "run" / "metricfit-unfinished" / "checkpoints" / "ours.pt", process)
     process.kill()
     process.communicate(timeout=60)
-    assert not (tmp_path / "run").exists()
+    assert left_behind(tmp_path / "run") == ["metricfit-unfinished"]
     assert fit(tmp_path, "--resume", epochs=3).exit_code == 0
     assert left_behind(tmp_path) == ["run", "table.csv"]
 
@@ -316,7 +284,7 @@ def test_a_killed_run_leaves_no_model_and_can_go_on(tmp_path):
 def test_a_run_of_other_settings_is_not_resumed(tmp_path):
     a_table(3000).to_csv(tmp_path / "table.csv", index=False)
     process = start(tmp_path)
-    wait_for(tmp_path / "run.partial" / "checkpoints" / "ours.pt", process)
+    wait_for(tmp_path / "run" / "metricfit-unfinished" / "checkpoints" / "ours.pt", process)
     process.kill()
     process.communicate(timeout=60)
     refused = fit(tmp_path, "--resume", "--metric", "mcc")

@@ -107,7 +107,7 @@ def test_a_zip_file_without_a_schema_is_refused(folder):
         load_model(folder)
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": "metricfit model 1"}', "\x00"])
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": "metricfit model 2"}', "\x00"])
 def test_a_foreign_description_is_refused(folder, content):
     (folder / "model.json").write_text(content)
     with pytest.raises(UserMistakeError, match="describes no model"):

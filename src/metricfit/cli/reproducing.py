@@ -50,6 +50,10 @@ def reproduce(
     Each finished training is a line of OUT/cells.jsonl. The same command goes on where it was stopped, and
     other commands with the same folder add to it. Then `metricfit reproduce --out OUT --report`
     writes OUT/report.md and its plots; with --steps, of the runs with no larger budget.
+
+    Example:
+
+        metricfit reproduce --datasets redwine,abalone --metrics f1,mcc --out experiments
     """
     from metricfit.cli.terminal import answering
 
