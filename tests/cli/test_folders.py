@@ -1,11 +1,11 @@
 """Nothing is lost: files of the user stay, what was trained is kept, and two runs do not share a folder."""
 
+import errno
 import os
 import resource
 import subprocess
 import sys
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 import torch
@@ -202,22 +202,22 @@ def test_a_lock_on_a_removed_file_is_no_lock(tmp_path):
     second.release()
 
 
-def test_a_run_that_was_interrupted_while_being_put_in_place_is_no_model_and_goes_on(finished):
+def test_a_run_that_could_not_be_put_in_place_is_no_model_and_goes_on(finished):
     """The description goes first and comes last, so that a folder with it holds all the rest."""
-    held = RunFolder(finished / "run", resume=False, overwrite=True)
-    with pytest.raises(IsADirectoryError), held:
-        (held.checkpoints / "ours.pt").write_text("x")
-        for name in RESULTS:
-            (held.results / name).write_text("new")
-        (finished / "run" / "weights.pt").unlink()
-        (finished / "run" / "weights.pt").mkdir()
-        held.put_in_place(keep_checkpoints=False)
+    (finished / "run" / "weights.pt").unlink()
+    (finished / "run" / "weights.pt").mkdir()
+    result = fit(finished, "--overwrite")
+    assert result.exit_code == 2
+    assert "cannot be written" in said(result)
     assert not (finished / "run" / "model.json").exists()
     assert "unfinished run; add --resume" in said(fit(finished))
+    (finished / "run" / "weights.pt").rmdir()
+    assert fit(finished, "--resume").exit_code == 0
+    assert left_behind(finished / "run") == RESULTS
 
 
 def test_an_error_of_the_system_is_a_sentence_that_names_the_file(capsys):
     with pytest.raises(typer.Exit) as stopped, answering(as_json=False):
-        Path("no such file").read_text()
+        raise FileNotFoundError(errno.ENOENT, "No such file or directory", "no such file")
     assert stopped.value.exit_code == 2
     assert capsys.readouterr().err == "metricfit: no such file: No such file or directory.\n"

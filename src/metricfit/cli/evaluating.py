@@ -33,7 +33,7 @@ def evaluate_table(
     notes = [*model_notes(model), *notes, *left_out]
     if len(np.unique(labels)) < 2:
         only = model.positive if labels[0] else model.negative
-        notes.append(f"Warning: every row is {model.target} = {only}; most metrics say little then.")
+        notes.append(f"Warning: all rows are {model.target} = {only}; most metrics say little then.")
     method = Method("the model", margins, [], 1, model.threshold, 0.0)
     return Comparison(f"{model.target} = {model.positive}", wanted, labels, (method,), tuple(notes))
 
@@ -80,8 +80,8 @@ def _labelled(rows: pd.DataFrame, model: Model) -> tuple[pd.DataFrame, npt.NDArr
     if len(unknown):
         raise UserMistakeError(
             f"The model knows the labels {positive} and {negative} of {name}; the table has "
-            f"{listed(unknown.unique())} in {len(unknown)} rows. Write them as the model knows them, or leave "
-            f"those rows out."
+            f"{listed(unknown.unique())} in {len(unknown)} rows. Write them as the model knows them, or "
+            f"leave those rows out."
         )
     notes = [f"{missing} rows without a value in {name} were left out."] if missing else []
     return rows, np.asarray(texts == positive, dtype=np.int64), notes
