@@ -6,14 +6,18 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.model_selection import train_test_split
+from skorch.history import History
 
 import metricfit as mf
 import metricfit.cli
-from cli.tables import a_table, fit, left_behind, run
+from cli.tables import a_table, fit, left_behind, metrics_of, run, said
+from metricfit.cli.terminal import Screen
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +35,13 @@ def test_help_is_a_guide_and_the_version_is_told():
     for word in ("metricfit demo", "metricfit fit", "metricfit predict", "Exit codes"):
         assert word in text
     assert run("--version").output.strip() == f"metricfit {mf.__version__}"
-    for command in ("demo", "fit", "predict"):
-        assert run(command, "--help").exit_code == 0
+
+
+@pytest.mark.parametrize("command", ["demo", "fit", "predict", "evaluate", "metrics", "reproduce"])
+def test_the_help_of_every_command_shows_an_example(command):
+    result = run(command, "--help")
+    assert result.exit_code == 0
+    assert f"Example: metricfit {command}" in said(result)
 
 
 def test_what_is_not_installed_is_named(monkeypatch, capsys):
@@ -70,6 +79,65 @@ def test_predict_writes_a_label_and_a_score_for_every_row(trained, tmp_path):
     assert ((found["score"] > 0) == (found["predicted churn"] == "yes")).all()
     truth = pd.read_csv(trained / "table.csv")["churn"] == "yes"
     assert mf.f2.score(truth, found["score"] > 0) > 0.5
+
+
+def test_predict_decides_at_the_tuned_threshold(tmp_path):
+    table = a_table()
+    table.to_csv(tmp_path / "table.csv", index=False)
+    words = ["--threshold", "tuned", "--metric", "recall", "--subject-to", "precision >= 0.3"]
+    assert fit(tmp_path, *words, epochs=3).exit_code == 0
+    threshold = json.loads((tmp_path / "run" / "model.json").read_text())["threshold"]
+    assert (
+        run("predict", tmp_path / "run", tmp_path / "table.csv", "--out", tmp_path / "p.csv").exit_code == 0
+    )
+    found = pd.read_csv(tmp_path / "p.csv")
+    logits = found["score"] + threshold
+    between = (logits > min(0.0, threshold)) & (logits <= max(0.0, threshold))
+    assert between.sum() > 3, "decisions at 0 and at the threshold are to differ"
+    assert ((found["predicted churn"] == "yes") == (logits > threshold)).all()
+    reported = metrics_of(tmp_path)["methods"][0]
+    assert reported["threshold"] == pytest.approx(threshold)
+    # The report counts the test rows, which the same split gives again.
+    truth = (table["churn"] == "yes").to_numpy()
+    _, rows = train_test_split(np.arange(len(table)), test_size=0.25, stratify=truth, random_state=0)
+    predicted = (found["predicted churn"] == "yes").to_numpy()
+    assert int((truth & predicted)[rows].sum()) == reported["confusion"]["tp"]
+    assert int((~truth & predicted)[rows].sum()) == reported["confusion"]["fp"]
+
+
+@pytest.mark.parametrize("label", ['=HYPERLINK("x")', "@now", "[/b]", "[red]", ":smile:", "+x"])
+def test_labels_and_columns_of_any_spelling_are_text(tmp_path, label):
+    table = a_table().rename(columns={"churn": "[/b]churn"})
+    table["[/b]churn"] = table["[/b]churn"].replace("yes", label)
+    table.to_csv(tmp_path / "table.csv", index=False)
+    result = fit(tmp_path, "--positive", label, target="[/b]churn", epochs=1)
+    assert result.exit_code == 0, result.output
+    assert f"[/b]churn = {label}" in said(result)
+    result = run("predict", tmp_path / "run", tmp_path / "table.csv", "--out", tmp_path / "p.csv")
+    assert result.exit_code == 0, result.output
+    assert ("a spreadsheet takes the label" in said(result)) == (label[0] in "=@+")
+    assert set(pd.read_csv(tmp_path / "p.csv")["predicted [/b]churn"]) <= {label, "no"}
+    result = run("evaluate", tmp_path / "run", tmp_path / "table.csv")
+    assert result.exit_code == 0, result.output
+    assert f"[/b]churn = {label}" in said(result)
+    for words in (["--target", "[/b]"], ["--target", "[/b]churn", "--positive", "[/x]"]):
+        refused = run("fit", tmp_path / "table.csv", "--out", tmp_path / "new", *words)
+        assert refused.exit_code == 2
+        assert "Traceback" not in refused.output
+
+
+def test_the_progress_line_shows_the_epoch_that_is_kept():
+    screen = Screen(quiet=True)
+    (bar,) = screen.watch("ours", 4)
+    net = SimpleNamespace(history=History())
+    for rank, value in [(0.2, 0.2), (0.6, 0.6), (0.6, 0.6), (-5.0, 0.9)]:
+        net.history.new_epoch()
+        net.history.record("rank", rank)
+        net.history.record("valid_metric", value)
+        bar.on_epoch_end(net)
+    (task,) = screen.progress.tasks
+    assert task.fields["state"] == "best 0.600 held out, epoch 2"
+    assert task.completed == 4
 
 
 def test_predictions_do_not_depend_on_the_other_rows_or_the_order_of_columns(trained, tmp_path):

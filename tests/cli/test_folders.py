@@ -139,6 +139,48 @@ def test_a_full_disk_in_the_end_loses_nothing_that_was_trained(folder):
     assert left_behind(folder / "run") == RESULTS
 
 
+BAD = {
+    "epochs of text": lambda state: state.update(epochs=["one"]),
+    "no epochs": lambda state: state.update(epochs=[]),
+    "an epoch without a score": lambda state: state["epochs"][0].pop("valid_metric"),
+    "no module": lambda state: state.pop("module"),
+    "another module": lambda state: state.update(module={"0.weight": torch.zeros(2, 2)}),
+    "no best weights": lambda state: state["stopping"].update(best_model_weights_=None),
+    "a best epoch to come": lambda state: state["stopping"].update(best_epoch_=99),
+    "misses of text": lambda state: state["stopping"].update(misses_="many"),
+    "another optimizer": lambda state: state.update(optimizer={"state": {}, "param_groups": []}),
+    "small moments": lambda state: [
+        held.update(exp_avg=torch.zeros(1)) for held in state["optimizer"]["state"].values()
+    ],
+    "no generator": lambda state: state.update(generator=torch.zeros(3)),
+}
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory):
+    """A folder with a training that a full disk has ended."""
+    folder = tmp_path_factory.mktemp("stopped")
+    table = a_table(400).assign(note=[f"{i * 7919 % 9973} {i * 104729 % 99991} times" for i in range(400)])
+    table.to_csv(folder / "table.csv", index=False)
+    with files_of_at_most(400_000):
+        assert fit(folder).exit_code == 2
+    return folder
+
+
+@pytest.mark.parametrize("change", BAD)
+def test_a_checkpoint_of_this_training_with_other_content_is_a_sentence(stopped, change):
+    path = stopped / "run" / "metricfit-unfinished" / "checkpoints" / "ours.pt"
+    good = path.read_bytes()
+    state = torch.load(path, weights_only=True)
+    BAD[change](state)
+    torch.save(state, path)
+    result = fit(stopped, "--resume", epochs=3)
+    path.write_bytes(good)
+    assert result.exit_code == 2, result.output
+    assert "is no checkpoint" in said(result)
+    assert left_behind(path.parent) == ["ours.pt", "plain.pt", "tuned.pt"]
+
+
 def test_predictions_that_cannot_be_written_are_a_sentence(finished):
     for out, sentence in [
         ("/proc/predictions.csv", "cannot be written"),

@@ -25,28 +25,29 @@ NAMED = re.compile(r"(?i:(^|[^a-z])(id|key|uuid|guid|index|no|nr|row)$)|[a-z](Id
 def chosen_columns(
     table: pd.DataFrame, target: str, *, drop: Sequence[str], keep: Sequence[str]
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return the table without what is to be dropped, and without identifiers, and say which they were.
+    """Return the columns beside the target without what is dropped and identifiers, and say which those were.
 
     Examples
     --------
-    >>> table = pd.DataFrame({"id": range(40), "age": [30.5, 41.0] * 20, "churn": [0, 1] * 20})
+    >>> table = pd.DataFrame({"id": range(40), "age": [30.5, 41.0] * 20})
     >>> table, notes = chosen_columns(table, "churn", drop=[], keep=[])
     >>> list(table.columns), notes
-    (['age', 'churn'], ['Left out, since it looks like an identifier: id. Add --keep id to learn from it.'])
+    (['age'], ['Left out, since it looks like an identifier: id. Add --keep id to learn from it.'])
     """
     for option, names in (("--drop", drop), ("--keep", keep)):
         for name in names:
+            if name == target:
+                raise UserMistakeError(f"{option} {name}: this is the target, which is not learned from.")
             if name not in table.columns:
-                raise UserMistakeError(
-                    f"{option}: there is no column {name}.{did_you_mean(name, table.columns)}"
-                )
-            if option == "--drop" and name in (target, *keep):
-                what = "the target" if name == target else "to be kept as well"
-                raise UserMistakeError(f"--drop: the column {name} is {what}.")
+                guess = did_you_mean(name, table.columns)
+                raise UserMistakeError(f"{option} {name}: there is no such column.{guess}")
+            if name in drop and name in keep:
+                raise UserMistakeError(f"--drop {name} and --keep {name} contradict each other.")
     table = table.drop(columns=list(dict.fromkeys(drop)))
-    features = [name for name in table.columns if name != target]
-    found = [name for name in features if name not in keep and looks_like_identifier(name, table[name])]
-    if not found or len(found) == len(features):
+    if not len(table.columns):
+        raise UserMistakeError("Every column is dropped; there is nothing to learn from.")
+    found = [name for name in table.columns if name not in keep and looks_like_identifier(name, table[name])]
+    if not found or len(found) == len(table.columns):
         return table, []
     looks = "it looks like an identifier" if len(found) == 1 else "they look like identifiers"
     note = f"Left out, since {looks}: {listed(found)}. Add --keep {found[0]} to learn from it."
