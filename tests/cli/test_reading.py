@@ -13,9 +13,9 @@ from cli.tables import a_table, fit, metrics_of, run, said
 from metricfit.cli.mistakes import UserMistakeError
 from metricfit.cli.reading import Reading, read_table
 
-TABLE = pd.DataFrame(
-    {"name": ["Jörg, the 1st", "Zoë; x", "Ann"] * 10, "size": [1.5, 2.25, None] * 10, "n": range(30)}
-)
+NAMES = ["Jörg, the 1st", "Zoë; x", "Ann"]
+TABLE = pd.DataFrame({"name": NAMES * 10, "size": [1.5, 2.25, None] * 10, "n": range(30)})
+TABS = TABLE.to_csv(index=False, sep="\t").encode()
 WRITERS = {
     "plain.csv": lambda path: TABLE.to_csv(path, index=False),
     "semicolons.csv": lambda path: TABLE.to_csv(path, index=False, sep=";"),
