@@ -1,4 +1,4 @@
-"""Test sessions with the oldest and the newest dependencies that are allowed; run ``nox -s oldest newest``."""
+"""Tests with the oldest and the newest dependencies that are allowed: ``nox -s oldest newest``."""
 
 import nox
 

@@ -50,6 +50,10 @@ class ValidationMetric(Callback):
         net.history.record("rank", cut.rank)
 
 
+class _MisfitError(Exception):
+    """What a checkpoint holds does not belong together."""
+
+
 class Resume(Callback):
     """Writes everything needed to go on after every epoch, and goes on from such a file if there is one.
 
@@ -78,16 +82,16 @@ class Resume(Callback):
         try:
             self._take_up(net, state)
         # What a state that does not fit is answered with depends on where it does not.
-        except (RuntimeError, LookupError, ValueError, TypeError, AttributeError) as error:
+        except (_MisfitError, RuntimeError, LookupError, ValueError, TypeError, AttributeError) as error:
             raise ValueError(f"{self.path} is no checkpoint; remove it, or name another") from error
 
     def _take_up(self, net: Any, state: dict[str, Any]) -> None:
         epochs = [{name: _plain(value) for name, value in row.items()} for row in state["epochs"]]
         stopping = state["stopping"]
         if any(not set(RECORDED) <= set(row) for row in epochs):
-            raise ValueError("an epoch lacks what every epoch records")
+            raise _MisfitError
         if not 1 <= int(stopping["best_epoch_"]) <= len(epochs):
-            raise ValueError("the best epoch is none of those recorded")
+            raise _MisfitError
         net.module_.load_state_dict(stopping["best_model_weights_"])
         net.module_.load_state_dict(state["module"])
         net.optimizer_.load_state_dict(state["optimizer"])
@@ -95,7 +99,7 @@ class Resume(Callback):
             if any(
                 part.ndim and part.shape != weight.shape for part in held.values() if torch.is_tensor(part)
             ):
-                raise ValueError("the optimizer's state is that of other weights")
+                raise _MisfitError
         torch.set_rng_state(state["generator"].cpu())
         self.stopping.misses_ = int(stopping["misses_"])
         self.stopping.dynamic_threshold_ = float(stopping["dynamic_threshold_"])
