@@ -38,6 +38,15 @@ def test_import_does_without_torch_and_scikit_learn():
     )
 
 
+def test_the_estimator_without_its_extra_says_what_to_install():
+    without = "import sys; sys.modules['skorch'] = None\nfrom importlib.machinery import PathFinder\n"
+    without += "found = PathFinder.find_spec\n"
+    without += "PathFinder.find_spec = lambda name, *rest: None if name == 'skorch' else found(name, *rest)\n"
+    without += "del sys.modules['skorch']\n"
+    asked = "try:\n    import metricfit.sklearn\nexcept ImportError as error:\n    print(error)"
+    assert _printed(without + asked) == "metricfit.sklearn needs skorch; run pip install 'metricfit[sklearn]'"
+
+
 def test_solvers_is_the_function_whatever_is_imported():
     imports = "import metricfit as mf, metricfit.solvers, metricfit.solvers.registry"
     assert _printed(f"{imports}; print('auto' in mf.solvers())") == "True"

@@ -5,12 +5,17 @@ Hugging Face: a Trainer for F1
 The ``Trainer`` takes the loss as ``compute_loss_func``. The model needs one output per label:
 ``num_labels=1`` here.
 
+With ``gradient_accumulation_steps`` the gradients of several batches are added up. The ``Trainer`` does not
+divide a loss of your own by their number, so the loss function does: each batch counts by its share of the
+items.
+
 The model starts from random weights and the sentences are made up, so that nothing has to be fetched.
 """
 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -30,9 +35,19 @@ def sentences(n: int, seed: int) -> list[dict[str, Any]]:
     return [{"input_ids": row, "labels": int(label)} for row, label in zip(words, labels, strict=True)]
 
 
-def train(epochs: int) -> list[float]:
-    """Train and return the F1 score on held-out sentences after each epoch."""
-    torch.manual_seed(0)
+def trainer_loss(criterion: mf.MetricLoss) -> Callable[..., torch.Tensor]:
+    """Return a loss for ``compute_loss_func`` that is right under gradient accumulation as well."""
+
+    def compute_loss(outputs: Any, labels: torch.Tensor, num_items_in_batch: Any = None) -> torch.Tensor:
+        loss = criterion(outputs.logits, labels)
+        # The number of items in all batches of one step, not in this batch alone.
+        return loss if num_items_in_batch is None else loss * labels.numel() / num_items_in_batch
+
+    return compute_loss
+
+
+def make_model() -> BertForSequenceClassification:
+    """Return a small model with random weights."""
     config = BertConfig(
         vocab_size=VOCABULARY,
         hidden_size=32,
@@ -42,10 +57,12 @@ def train(epochs: int) -> list[float]:
         max_position_embeddings=LENGTH,
         num_labels=1,
     )
-    criterion = mf.MetricLoss(mf.f1)
+    return BertForSequenceClassification(config)
 
-    def compute_loss(outputs: Any, labels: torch.Tensor, num_items_in_batch: Any = None) -> torch.Tensor:
-        return criterion(outputs.logits, labels)
+
+def train(epochs: int) -> list[float]:
+    """Train and return the F1 score on held-out sentences after each epoch."""
+    torch.manual_seed(0)
 
     def compute_metrics(prediction: Any) -> dict[str, float]:
         return {"f1": mf.f1.score(prediction.label_ids, prediction.predictions > 0)}
@@ -64,11 +81,11 @@ def train(epochs: int) -> list[float]:
             seed=0,
         )
         trainer = Trainer(
-            BertForSequenceClassification(config),
+            make_model(),
             arguments,
             train_dataset=sentences(600, seed=1),
             eval_dataset=sentences(200, seed=2),
-            compute_loss_func=compute_loss,
+            compute_loss_func=trainer_loss(mf.MetricLoss(mf.f1)),
             compute_metrics=compute_metrics,
         )
         trainer.train()

@@ -6,38 +6,18 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from sklearn.model_selection import train_test_split
+from skorch.history import History
 
 import metricfit as mf
 import metricfit.cli
-from metricfit.cli.app import app
-
-
-def run(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
-
-
-def a_table(rows=160, seed=0):
-    generator = np.random.default_rng(seed)
-    age = generator.normal(40, 10, rows)
-    plan = generator.choice(["basic", "größer", "max"], rows)
-    churn = np.where(age + 12 * (plan == "max") + generator.normal(0, 6, rows) > 48, "yes", "no")
-    table = pd.DataFrame(
-        {
-            "age": np.where(generator.random(rows) < 0.1, np.nan, age),
-            "plan": np.where(generator.random(rows) < 0.1, None, plan),
-            "since": pd.date_range("2020-01-01", periods=rows).astype(str),
-            "note": [f"called {i} times" for i in range(rows)],
-            "constant": 1,
-            "empty": None,
-            "active": generator.choice([True, False], rows),
-        }
-    )
-    return table.assign(churn=churn)
+from cli.tables import a_table, fit, left_behind, metrics_of, run, said
+from metricfit.cli.terminal import Screen
 
 
 @pytest.fixture(scope="module")
@@ -50,21 +30,18 @@ def trained(tmp_path_factory):
     return folder
 
 
-def fit(folder, *words, table="table.csv", target="churn", epochs=2):
-    return run("fit", folder / table, "--target", target, "--out", folder / "run", "--epochs", epochs, *words)
-
-
-def left_behind(folder):
-    return sorted(path.name for path in folder.iterdir())
-
-
 def test_help_is_a_guide_and_the_version_is_told():
     text = run("--help").output
     for word in ("metricfit demo", "metricfit fit", "metricfit predict", "Exit codes"):
         assert word in text
     assert run("--version").output.strip() == f"metricfit {mf.__version__}"
-    for command in ("demo", "fit", "predict"):
-        assert run(command, "--help").exit_code == 0
+
+
+@pytest.mark.parametrize("command", ["demo", "fit", "predict", "evaluate", "metrics", "reproduce"])
+def test_the_help_of_every_command_shows_an_example(command):
+    result = run(command, "--help")
+    assert result.exit_code == 0
+    assert f"Example: metricfit {command}" in said(result)
 
 
 def test_what_is_not_installed_is_named(monkeypatch, capsys):
@@ -104,6 +81,65 @@ def test_predict_writes_a_label_and_a_score_for_every_row(trained, tmp_path):
     assert mf.f2.score(truth, found["score"] > 0) > 0.5
 
 
+def test_predict_decides_at_the_tuned_threshold(tmp_path):
+    table = a_table()
+    table.to_csv(tmp_path / "table.csv", index=False)
+    words = ["--threshold", "tuned", "--metric", "recall", "--subject-to", "precision >= 0.3"]
+    assert fit(tmp_path, *words, epochs=3).exit_code == 0
+    threshold = json.loads((tmp_path / "run" / "model.json").read_text())["threshold"]
+    assert (
+        run("predict", tmp_path / "run", tmp_path / "table.csv", "--out", tmp_path / "p.csv").exit_code == 0
+    )
+    found = pd.read_csv(tmp_path / "p.csv")
+    logits = found["score"] + threshold
+    between = (logits > min(0.0, threshold)) & (logits <= max(0.0, threshold))
+    assert between.sum() > 3, "decisions at 0 and at the threshold are to differ"
+    assert ((found["predicted churn"] == "yes") == (logits > threshold)).all()
+    reported = metrics_of(tmp_path)["methods"][0]
+    assert reported["threshold"] == pytest.approx(threshold)
+    # The report counts the test rows, which the same split gives again.
+    truth = (table["churn"] == "yes").to_numpy()
+    _, rows = train_test_split(np.arange(len(table)), test_size=0.25, stratify=truth, random_state=0)
+    predicted = (found["predicted churn"] == "yes").to_numpy()
+    assert int((truth & predicted)[rows].sum()) == reported["confusion"]["tp"]
+    assert int((~truth & predicted)[rows].sum()) == reported["confusion"]["fp"]
+
+
+@pytest.mark.parametrize("label", ['=HYPERLINK("x")', "@now", "[/b]", "[red]", ":smile:", "+x"])
+def test_labels_and_columns_of_any_spelling_are_text(tmp_path, label):
+    table = a_table().rename(columns={"churn": "[/b]churn"})
+    table["[/b]churn"] = table["[/b]churn"].replace("yes", label)
+    table.to_csv(tmp_path / "table.csv", index=False)
+    result = fit(tmp_path, "--positive", label, target="[/b]churn", epochs=1)
+    assert result.exit_code == 0, result.output
+    assert f"[/b]churn = {label}" in said(result)
+    result = run("predict", tmp_path / "run", tmp_path / "table.csv", "--out", tmp_path / "p.csv")
+    assert result.exit_code == 0, result.output
+    assert ("a spreadsheet takes the label" in said(result)) == (label[0] in "=@+")
+    assert set(pd.read_csv(tmp_path / "p.csv")["predicted [/b]churn"]) <= {label, "no"}
+    result = run("evaluate", tmp_path / "run", tmp_path / "table.csv")
+    assert result.exit_code == 0, result.output
+    assert f"[/b]churn = {label}" in said(result)
+    for words in (["--target", "[/b]"], ["--target", "[/b]churn", "--positive", "[/x]"]):
+        refused = run("fit", tmp_path / "table.csv", "--out", tmp_path / "new", *words)
+        assert refused.exit_code == 2
+        assert "Traceback" not in refused.output
+
+
+def test_the_progress_line_shows_the_epoch_that_is_kept():
+    screen = Screen(quiet=True)
+    (bar,) = screen.watch("ours", 4)
+    net = SimpleNamespace(history=History())
+    for rank, value in [(0.2, 0.2), (0.6, 0.6), (0.6, 0.6), (-5.0, 0.9)]:
+        net.history.new_epoch()
+        net.history.record("rank", rank)
+        net.history.record("valid_metric", value)
+        bar.on_epoch_end(net)
+    (task,) = screen.progress.tasks
+    assert task.fields["state"] == "best 0.600 held out, epoch 2"
+    assert task.completed == 4
+
+
 def test_predictions_do_not_depend_on_the_other_rows_or_the_order_of_columns(trained, tmp_path):
     table = pd.read_csv(trained / "table.csv")
     table.iloc[:20, ::-1].to_parquet(tmp_path / "few.parquet")
@@ -141,9 +177,9 @@ MISTAKES = {
     "empty target": ("table.csv", {"target": "empty"}, [], "nothing to learn"),
     "empty file": ("empty.csv", {}, [], "is empty"),
     "no rows": ("head.csv", {}, [], "has no rows"),
-    "no table": ("table.xlsx", {}, [], "give a .csv"),
+    "no table": ("table.xlsx", {}, [], "Save the sheet as CSV"),
     "foreign parquet": ("foreign.parquet", {}, [], "cannot be read as a table"),
-    "not text": ("latin.csv", {}, [], "not in UTF-8"),
+    "not text": ("binary.csv", {}, [], "no text in UTF-8"),
     "one column": ("single.csv", {}, [], "the only column"),
     "few positives": ("rare.csv", {}, [], "are needed at least"),
     "unknown metric": ("table.csv", {}, ["--metric", "f1score"], "is not understood"),
@@ -165,7 +201,7 @@ def tables(tmp_path_factory):
     (folder / "empty.csv").write_text("")
     table[:0].to_csv(folder / "head.csv", index=False)
     (folder / "foreign.parquet").write_bytes(b"PK not parquet")
-    (folder / "latin.csv").write_bytes("größe,churn\nä,yes\n".encode("latin-1"))
+    (folder / "binary.csv").write_bytes(b"\x00\x01\x02")
     table[["churn"]].to_csv(folder / "single.csv", index=False)
     table.assign(churn=["yes"] * 3 + ["no"] * 157).to_csv(folder / "rare.csv", index=False)
     return folder
@@ -283,7 +319,7 @@ def wait_for(path, process, seconds=120):
 def test_ctrl_c_keeps_the_best_model_so_far_and_the_run_can_go_on(tmp_path):
     a_table(3000).to_csv(tmp_path / "table.csv", index=False)
     process = start(tmp_path)
-    wait_for(tmp_path / "run.partial" / "checkpoints" / "ours.pt", process)
+    wait_for(tmp_path / "run" / "metricfit-unfinished" / "checkpoints" / "ours.pt", process)
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 130, output
@@ -297,17 +333,17 @@ def test_ctrl_c_keeps_the_best_model_so_far_and_the_run_can_go_on(tmp_path):
     assert before == 1
     resumed = fit(tmp_path, "--resume", epochs=3)
     assert resumed.exit_code == 0, resumed.output
-    assert not (tmp_path / "run" / "checkpoints").exists()
+    assert not (tmp_path / "run" / "metricfit-unfinished").exists()
     assert len(json.loads((tmp_path / "run" / "metrics.json").read_text())["methods"]) == 3
 
 
 def test_a_killed_run_leaves_no_model_and_can_go_on(tmp_path):
     a_table(3000).to_csv(tmp_path / "table.csv", index=False)
     process = start(tmp_path)
-    wait_for(tmp_path / "run.partial" / "checkpoints" / "ours.pt", process)
+    wait_for(tmp_path / "run" / "metricfit-unfinished" / "checkpoints" / "ours.pt", process)
     process.kill()
     process.communicate(timeout=60)
-    assert not (tmp_path / "run").exists()
+    assert left_behind(tmp_path / "run") == ["metricfit-unfinished"]
     assert fit(tmp_path, "--resume", epochs=3).exit_code == 0
     assert left_behind(tmp_path) == ["run", "table.csv"]
 
@@ -316,7 +352,7 @@ def test_a_killed_run_leaves_no_model_and_can_go_on(tmp_path):
 def test_a_run_of_other_settings_is_not_resumed(tmp_path):
     a_table(3000).to_csv(tmp_path / "table.csv", index=False)
     process = start(tmp_path)
-    wait_for(tmp_path / "run.partial" / "checkpoints" / "ours.pt", process)
+    wait_for(tmp_path / "run" / "metricfit-unfinished" / "checkpoints" / "ours.pt", process)
     process.kill()
     process.communicate(timeout=60)
     refused = fit(tmp_path, "--resume", "--metric", "mcc")

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import resource
 import zipfile
 
 import numpy as np
@@ -11,9 +12,11 @@ import skops.io
 import torch
 from sklearn.linear_model import LogisticRegression
 
+from metricfit.cli.archives import LARGEST, check_archive
 from metricfit.cli.encoding import fit_encoder
 from metricfit.cli.mistakes import UserMistakeError
 from metricfit.cli.model_files import Model, load_model, save_model
+from metricfit.cli.predicting import model_notes
 from metricfit.cli.tables import tidy
 from metricfit.sklearn import MLP
 
@@ -107,11 +110,108 @@ def test_a_zip_file_without_a_schema_is_refused(folder):
         load_model(folder)
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": "metricfit model 1"}', "\x00"])
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": "metricfit model 2"}', "\x00"])
 def test_a_foreign_description_is_refused(folder, content):
     (folder / "model.json").write_text(content)
     with pytest.raises(UserMistakeError, match="describes no model"):
         load_model(folder)
+
+
+def edit(folder, **changes):
+    description = json.loads((folder / "model.json").read_text())
+    (folder / "model.json").write_text(json.dumps({**description, **changes}))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"threshold": float("nan")},
+        {"threshold": 10**400},
+        {"threshold": True},
+        {"kinds": {"a": 5}},
+        {"kinds": {"a": "numbers", "b": "colours"}},
+        {"kinds": {"a": "numbers", "c": "categories"}},
+        {"categories": {"b": 7}},
+        {"categories": {"b": [7]}},
+        {"formats": {"a": None}},
+        {"features": 0},
+        {"features": True},
+        {"digests": []},
+        {"positive": None},
+        {"positive": ["yes"]},
+        {"target": "\ud800"},
+    ],
+    ids=str,
+)
+def test_a_description_edited_by_hand_is_refused(folder, changes):
+    edit(folder, **changes)
+    with pytest.raises(UserMistakeError, match="describes no model"):
+        load_model(folder)
+
+
+@pytest.mark.parametrize("features", [10**9, 10**15, 3])
+def test_a_number_of_features_that_is_not_that_of_the_weights_is_refused(folder, features):
+    edit(folder, features=features)
+    with pytest.raises(UserMistakeError, match="something else than the weights"):
+        load_model(folder)
+
+
+def test_other_kinds_of_columns_than_the_encoder_has_are_a_sentence(folder):
+    edit(folder, kinds={"a": "numbers"})
+    with pytest.raises(UserMistakeError, match="columns do not fit the model"):
+        load_model(folder).margins(TABLE, ignore_unknown=False)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000], ids=["lists", "objects"])
+def test_a_deeply_nested_description_is_refused(folder, text):
+    (folder / "model.json").write_text(text)
+    with pytest.raises(UserMistakeError, match="describes no model"):
+        load_model(folder)
+
+
+def test_a_model_of_another_version_is_a_sentence_that_names_it(folder):
+    edit(folder, format="metricfit model 1", metricfit="0.0.9")
+    with pytest.raises(UserMistakeError, match=r"was written by metricfit 0\.0\.9.*train the model again"):
+        load_model(folder)
+
+
+def test_an_encoder_of_other_versions_is_read_with_a_warning_or_refused_with_their_names(folder):
+    versions = json.loads((folder / "model.json").read_text())["versions"]
+    edit(folder, versions={**versions, "skrub": "0.0.1"})
+    model = load_model(folder)
+    assert model_notes(model)[0].startswith("Warning: the model was written with skrub 0.0.1 (here")
+    (folder / "encoder.skops").write_bytes(b"of that time")
+    redigest(folder)
+    with pytest.raises(UserMistakeError, match=r"it was written with skrub 0\.0\.1"):
+        load_model(folder)
+
+
+@pytest.mark.parametrize("name", ["encoder.skops", "weights.pt"])
+def test_a_file_that_unpacks_to_gigabytes_is_refused_before_it_is_unpacked(folder, name):
+    with (
+        zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open("schema.json", "w", force_zip64=True) as part,
+    ):
+        for _ in range(LARGEST // 2**24 + 1):
+            part.write(bytes(2**24))
+    assert (folder / name).stat().st_size < 2**23
+    redigest(folder)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(UserMistakeError, match="it is not read"):
+        load_model(folder)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
+
+
+def test_a_file_that_lies_about_its_size_is_refused(tmp_path):
+    path = tmp_path / "lies.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("schema.json", bytes(2**22))
+    said, real = (number.to_bytes(4, "little") for number in (1000, 2**22))
+    path.write_bytes(path.read_bytes().replace(real, said))
+    with zipfile.ZipFile(path) as archive:
+        assert archive.infolist()[0].file_size == 1000
+    with pytest.raises(zipfile.BadZipFile):
+        check_archive(path, largest=2000)
 
 
 @pytest.mark.parametrize("name", ["weights.pt", "encoder.skops"])

@@ -88,6 +88,31 @@ def test_a_finished_cell_is_never_run_again(folder, whole, monkeypatch):
     assert result.exit_code == 0, result.output
 
 
+def test_other_data_under_the_same_name_are_refused_and_the_cells_stay(tmp_path):
+    words = ["--datasets=redwine", "--methods=cross-entropy", "--epochs=1", "--l2=0", "--partial"]
+    out = tmp_path / "out"
+    one, other = (made_up(tmp_path / f"data{seed}", "redwine", seed=seed) for seed in (0, 1))
+    assert command(*words, "--data", one, "--out", out).exit_code == 0
+    before = (out / CELLS).read_bytes()
+    for extra in ([], ["--seeds=2"], ["--l2=0.1"]):
+        result = command(*words, *extra, "--data", other, "--out", out)
+        assert result.exit_code == 2
+        assert "holds results of redwine with other data" in " ".join(result.output.split())
+    assert (out / CELLS).read_bytes() == before
+    assert command(*words, "--data", one, "--out", out).exit_code == 0
+    assert (out / CELLS).read_bytes() == before
+
+
+def test_cells_that_do_not_say_with_which_data_are_kept_and_told_of(folder, tmp_path):
+    words = ["--datasets=redwine", "--methods=cross-entropy", "--epochs=1", "--l2=0", "--partial"]
+    assert command(*words, "--data", folder, "--out", tmp_path).exit_code == 0
+    (cell,) = read(tmp_path / CELLS).values()
+    del cell["data"]
+    (tmp_path / CELLS).write_text(json.dumps(cell) + "\n")
+    result = command(*words, "--data", folder, "--out", tmp_path)
+    assert "1 cells were there before and do not say with which data" in " ".join(result.output.split())
+
+
 def test_the_order_of_runs_does_not_matter(folder, tmp_path):
     runs = list(
         plan(

@@ -21,8 +21,8 @@ GUIDE = """Train a classifier for the metric it will be judged by.
 
     metricfit demo --metric f2
 
-**Train** on a table, CSV or Parquet. Columns are encoded, gaps filled, a quarter of the rows are kept for
-the test:
+**Train** on a table: CSV, JSON lines or Parquet. Columns are encoded, gaps are filled, and a quarter of the
+rows are kept for the test:
 
     metricfit fit customers.csv --target churn --metric f2 --out run
 
@@ -34,8 +34,12 @@ the test:
 
     metricfit predict run new.csv --out predictions.csv
 
+**Measure** the model on rows with labels:
+
+    metricfit evaluate run labelled.csv
+
 A metric is a name (f1, f2, mcc, kappa, precision, ...), a member of a family (fbeta(0.5)), or a formula over
-tp fp fn tn pp pn ap an all, such as `"2*tp / (2*tp + fp + fn)"`.
+tp fp fn tn pp pn ap an all, such as `"2*tp / (2*tp + fp + fn)"`. `metricfit metrics` lists the names.
 
 Exit codes: 0 done, 2 something to put right (a sentence says what), 130 stopped by Ctrl-C.
 """
@@ -71,6 +75,18 @@ SubjectTo = Annotated[
 ]
 Seed = Annotated[int, typer.Option(min=0, max=2**31 - 2, help="Decides on splits, first weights and order.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what an earlier run has written.")]
+RunArgument = Annotated[Path, typer.Argument(help="The folder that `metricfit fit` has written.")]
+FORMATS = ".csv, .tsv, .jsonl, .json or .parquet; text may be compressed (.gz, .bz2, .xz)."
+Delimiter = Annotated[
+    str | None,
+    typer.Option(help="What separates the values of a text table. [default: found out from its first rows]"),
+]
+Encoding = Annotated[
+    str | None, typer.Option(help="How a text table is written, such as cp1252. [default: found out; UTF-8]")
+]
+UnknownValues = Annotated[
+    Unknown, typer.Option(help="Values of categories that were not in the training table.")
+]
 
 
 def _version(wanted: bool) -> None:
@@ -107,6 +123,10 @@ def demo(
 
     Cross-entropy, cross-entropy with a threshold that is tuned afterwards, and training for the metric
     itself, on two tasks with few positives. It takes a minute or two and writes a report.
+
+    Example:
+
+        metricfit demo --metric f2 --report demo.html
     """
     from metricfit.cli.terminal import answering
 
@@ -133,8 +153,10 @@ def demo(
 
 @app.command()
 def fit(
-    table: Annotated[Path, typer.Argument(help="The table: .csv, .tsv or .parquet.")],
-    target: Annotated[str, typer.Option("--target", "-t", help="The column to predict; it has two values.")],
+    table: Annotated[Path, typer.Argument(help=f"The table: {FORMATS}")],
+    target: Annotated[
+        list[str], typer.Option("--target", "-t", help="The column to predict; it has two values.")
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")],
     metric: MetricText = "f1",
     subject_to: SubjectTo = None,
@@ -147,6 +169,13 @@ def fit(
     threshold: Annotated[
         Threshold, typer.Option(help="Decide at 0, or where it is best on held-out rows.")
     ] = Threshold.zero,
+    drop: Annotated[list[str] | None, typer.Option(help="A column to leave out; repeatable.")] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(help="A column to learn from although it looks like an identifier; repeatable."),
+    ] = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the data, at most.")] = 100,
     test_fraction: Annotated[
         float, typer.Option(min=0.01, max=0.9, help="The part of the rows that is kept for the test.")
@@ -160,19 +189,34 @@ def fit(
     """Train on a table, compare with cross-entropy, and write the model and a report.
 
     The folder gets the model, metrics.json and report.html. Ctrl-C ends the training and keeps the best model
-    so far; the same command with --resume goes on from there.
+    so far; the same command with --resume goes on from there. Columns that only number or name the rows are
+    left out.
+
+    Example:
+
+        metricfit fit customers.csv --target churn --metric f2 --subject-to "precision >= 0.5" --out run
     """
     from metricfit.cli.terminal import INTERRUPTED, answering
 
     with answering(as_json=as_json):
         from metricfit.cli.fitting import FitOptions, fit_table
+        from metricfit.cli.mistakes import UserMistakeError
+        from metricfit.cli.reading import Reading
         from metricfit.cli.terminal import Screen
 
+        if len(target) > 1:
+            raise UserMistakeError(
+                f"--target was given {len(target)} times ({', '.join(target)}); a model predicts one column. "
+                f"Leave the others out of the training by --drop, since they may give the answer away."
+            )
         options = FitOptions(
             table=table,
-            target=target,
+            target=target[0],
             metric=metric,
             subject_to=tuple(subject_to or ()),
+            drop=tuple(drop or ()),
+            keep=tuple(keep or ()),
+            reading=Reading(delimiter, encoding),
             out=out,
             positive=positive,
             threshold=threshold.value,
@@ -195,12 +239,12 @@ def fit(
 
 @app.command()
 def predict(
-    run: Annotated[Path, typer.Argument(help="The folder that `metricfit fit` has written.")],
-    table: Annotated[Path, typer.Argument(help="The rows to predict: .csv, .tsv or .parquet.")],
+    run: RunArgument,
+    table: Annotated[Path, typer.Argument(help=f"The rows to predict: {FORMATS}")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")] = Path("predictions.csv"),
-    unknown: Annotated[
-        Unknown, typer.Option(help="Values of categories that were not in the training table.")
-    ] = Unknown.error,
+    unknown: UnknownValues = Unknown.error,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
@@ -208,18 +252,97 @@ def predict(
 
     Writes a label and a score for every row, in the order of the table. The score is above 0 where the
     positive label is predicted, and the larger the surer; it is no probability.
+
+    Example:
+
+        metricfit predict run new.csv --out predictions.csv
     """
     from metricfit.cli.terminal import answering
 
     with answering(as_json=as_json):
         from metricfit.cli.predicting import predict_table
+        from metricfit.cli.reading import Reading
 
-        found = predict_table(run, table, out, ignore_unknown=unknown is Unknown.ignore, overwrite=overwrite)
+        found = predict_table(
+            run,
+            table,
+            out,
+            Reading(delimiter, encoding),
+            ignore_unknown=unknown is Unknown.ignore,
+            overwrite=overwrite,
+        )
         if as_json:
             typer.echo(json.dumps(found, ensure_ascii=False))
         else:
             counts = ", ".join(f"{label}: {count}" for label, count in found["predicted"].items())
             typer.echo(f"{found['rows']} rows are in {out} ({counts}).")
+            for note in found["notes"]:
+                typer.echo(note, err=True)
+
+
+@app.command()
+def evaluate(
+    run: RunArgument,
+    table: Annotated[Path, typer.Argument(help=f"Rows with labels: {FORMATS}")],
+    metric: Annotated[
+        str | None,
+        typer.Option("--metric", "-m", help="A name or a formula. [default: what it was trained for]"),
+    ] = None,
+    unknown: UnknownValues = Unknown.error,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    as_json: Json = False,
+) -> None:
+    """Measure a trained model on a table with labels.
+
+    Prints the metric with its constraints, precision, recall and the confusion matrix. Use rows that the
+    model was not trained with: the scores of others are too good.
+
+    Example:
+
+        metricfit evaluate run labelled.csv --metric mcc
+    """
+    from metricfit.cli.terminal import answering
+
+    with answering(as_json=as_json):
+        from metricfit.cli.evaluating import evaluate_table, evaluation_summary
+        from metricfit.cli.reading import Reading
+        from metricfit.cli.terminal import Screen
+
+        comparison = evaluate_table(
+            run,
+            table,
+            Reading(delimiter, encoding),
+            metric=metric,
+            ignore_unknown=unknown is Unknown.ignore,
+        )
+        found = evaluation_summary(comparison)
+        Screen(quiet=as_json).evaluate(found)
+        if as_json:
+            typer.echo(json.dumps(found, ensure_ascii=False))
+
+
+@app.command()
+def metrics(as_json: Json = False) -> None:
+    """List the built-in metrics with their formulas.
+
+    In a formula tp, fp, fn and tn are the cells of the confusion matrix; pp and pn are the predicted
+    positives and negatives, ap and an the actual ones, and all is the number of rows.
+
+    Example:
+
+        metricfit metrics
+    """
+    from metricfit.cli.terminal import answering
+
+    with answering(as_json=as_json):
+        from metricfit.cli.listing import built_in_metrics
+        from metricfit.cli.terminal import Screen
+
+        found = built_in_metrics()
+        Screen(quiet=as_json).list_metrics(found)
+        if as_json:
+            typer.echo(json.dumps(found, ensure_ascii=False))
 
 
 app.command()(reproduce)

@@ -16,7 +16,7 @@ from skrub import StringEncoder, TableVectorizer
 from metricfit.cli.mistakes import UserMistakeError, did_you_mean, listed
 from metricfit.cli.tables import as_text, tidy
 
-__all__ = ["STEPS", "Columns", "fit_encoder", "transformed"]
+__all__ = ["STEPS", "Columns", "Kind", "fit_encoder", "transformed"]
 
 Kind = Literal["numbers", "dates", "categories", "text", "unused"]
 # Columns of text with at most so many different values are categories, one feature each.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import pickle
 import warnings
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,17 +18,21 @@ import numpy.typing as npt
 import pandas as pd
 import skops.io
 import torch
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 from skops.io.exceptions import UnsupportedTypeException, UntrustedTypesFoundException
+from skrub import TableVectorizer
 
 import metricfit as mf
+from metricfit.cli.archives import check_archive
+from metricfit.cli.descriptions import FORMAT, installed, read_description
 from metricfit.cli.encoding import STEPS, Columns, transformed
 from metricfit.cli.mistakes import UserMistakeError
 from metricfit.sklearn import MLP
 
 __all__ = ["Model", "load_model", "save_model"]
 
-FORMAT = "metricfit model 1"
 DESCRIPTION, WEIGHTS, ENCODER = "model.json", "weights.pt", "encoder.skops"
 # What the encoder consists of beside scikit-learn and NumPy. A file with anything else is not ours.
 ENCODER_TYPES = frozenset(
@@ -65,7 +71,25 @@ ENCODER_TYPES = frozenset(
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A trained model with all it takes to predict from a table."""
+    """A trained model with all it takes to predict from a table.
+
+    Attributes
+    ----------
+    metric : str
+        What it was trained for, as text that `get_metric` reads.
+    target : str
+        The column that was predicted.
+    positive, negative
+        Its two values.
+    threshold : float
+        The score above which a row is positive.
+    columns : Columns
+        What a table must look like.
+    encoder, network
+        From columns to features, and from features to a score.
+    foreign_versions : str
+        Which packages have other versions here than where the model was trained.
+    """
 
     metric: str
     target: str
@@ -75,22 +99,50 @@ class Model:
     columns: Columns
     encoder: Any
     network: torch.nn.Module
+    foreign_versions: str = ""
 
     def margins(self, table: pd.DataFrame, *, ignore_unknown: bool) -> npt.NDArray[np.float64]:
         """Return the scores of rows, less the threshold; above 0 is positive."""
-        features = transformed(self.encoder, self.columns.check(table, ignore_unknown=ignore_unknown))
+        features = self._features(self.columns.check(table, ignore_unknown=ignore_unknown))
         with torch.no_grad():
             logits: torch.Tensor = self.network(torch.from_numpy(features)).reshape(-1)
         return logits.double().numpy() - self.threshold
 
+    def _features(self, table: pd.DataFrame) -> npt.NDArray[np.float32]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # unknown categories were dealt with; gaps are filled
+            try:
+                features = transformed(self.encoder, table)
+            except (ValueError, AttributeError, TypeError, LookupError) as error:
+                if self.foreign_versions:
+                    raise UserMistakeError(
+                        f"The model cannot be used here: it was written with {self.foreign_versions}. "
+                        f"Train it again, or install those versions."
+                    ) from error
+                if not isinstance(error, ValueError):
+                    raise
+                raise UserMistakeError(
+                    f"The columns do not fit the model: {str(error).strip().splitlines()[0]}"
+                ) from error
+        expected = next(self.network.parameters()).shape[1]
+        if features.shape[1] != expected:
+            raise UserMistakeError(
+                f"The model does not fit its encoder, which gives {features.shape[1]} features and not "
+                f"{expected}; train it again."
+            )
+        return features
+
 
 def save_model(folder: Path, model: Model) -> None:
     """Write a model into a folder."""
-    torch.save(model.network.state_dict(), folder / WEIGHTS)
+    weights = io.BytesIO()  # torch reports a full disk as a RuntimeError without a cause
+    torch.save(model.network.state_dict(), weights)
+    (folder / WEIGHTS).write_bytes(weights.getbuffer())
     skops.io.dump(model.encoder, folder / ENCODER, compression=zipfile.ZIP_DEFLATED)
     description = {
         "format": FORMAT,
         "metricfit": mf.__version__,
+        "versions": installed(),
         "metric": model.metric,
         "target": model.target,
         "positive": model.positive,
@@ -126,7 +178,7 @@ def load_model(folder: Path) -> Model:
 
 
 def _load(folder: Path) -> Model:
-    description = _description(folder / DESCRIPTION)
+    description = read_description(folder / DESCRIPTION)
     for name in (WEIGHTS, ENCODER):
         if not (folder / name).is_file():
             raise UserMistakeError(f"The model in {folder} is incomplete: {name} is missing.")
@@ -141,65 +193,76 @@ def _load(folder: Path) -> Model:
         negative=description["negative"],
         threshold=float(description["threshold"]),
         columns=Columns(description["kinds"], description["categories"], description["formats"]),
-        encoder=_encoder(folder / ENCODER),
+        encoder=_encoder(folder / ENCODER, description["versions"]),
         network=_network(folder / WEIGHTS, description["features"]),
+        foreign_versions=_other_versions(description["versions"]),
     )
 
 
-def _description(path: Path) -> dict[str, Any]:
-    foreign = UserMistakeError(f"{path} describes no model of this version of metricfit; train it again.")
-    try:
-        description = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        raise foreign from None
-    if not isinstance(description, dict) or description.get("format") != FORMAT:
-        raise foreign
-    expected: dict[str, type | tuple[type, ...]] = {
-        "metric": str,
-        "target": str,
-        "positive": (str, int, float, bool),
-        "negative": (str, int, float, bool),
-        "threshold": (int, float),
-        "kinds": dict,
-        "categories": dict,
-        "formats": dict,
-        "features": int,
-        "digests": dict,
-    }
-    if not all(isinstance(description.get(name), kinds) for name, kinds in expected.items()):
-        raise foreign
-    return description
+def _other_versions(written: dict[str, str]) -> str:
+    """Return which packages have other versions than those that wrote the encoder, or nothing."""
+    here = installed()
+    return ", ".join(
+        f"{name} {written[name]} (here {here[name]})"
+        for name in here
+        if written.get(name, here[name]) != here[name]
+    )
 
 
-def _encoder(path: Path) -> Any:
+def _encoder(path: Path, versions: dict[str, str]) -> Any:
+    others = _other_versions(versions)
     refused = UserMistakeError(f"{path} holds something else than an encoder of metricfit; it is not read.")
+    if others:
+        refused = UserMistakeError(
+            f"{path} cannot be read: it was written with {others}. Train the model again, or install "
+            f"those versions."
+        )
     try:
+        check_archive(path)
         found = set(skops.io.get_untrusted_types(file=path))
         if not found <= ENCODER_TYPES:
             raise refused
-        encoder = skops.io.load(path, trusted=sorted(found))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # other versions are told of in a sentence
+            encoder = skops.io.load(path, trusted=sorted(found))
     except (
         zipfile.BadZipFile,
-        KeyError,
+        zlib.error,
+        LookupError,
         ValueError,
         TypeError,
+        AttributeError,
+        ImportError,
+        NotImplementedError,
+        RecursionError,
         UnsupportedTypeException,
         UntrustedTypesFoundException,
     ):
         raise refused from None
+    kinds = [TableVectorizer, SimpleImputer, StandardScaler]
     if not isinstance(encoder, Pipeline) or [name for name, _ in encoder.steps] != STEPS:
+        raise refused
+    if [type(step) for _, step in encoder.steps] != kinds:
         raise refused
     return encoder
 
 
 def _network(path: Path, features: int) -> torch.nn.Module:
+    refused = UserMistakeError(f"{path} holds something else than the weights of this model; it is not read.")
+    # Every feature has weights in the file, so that a network larger than the file is not made.
+    if features > path.stat().st_size:
+        raise refused
     network = MLP(features)
     # torch raises what pickle, zip files and state dicts raise; all of it means the same here.
     try:
+        check_archive(path)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of foreign files torch warns before it refuses them
             network.load_state_dict(torch.load(path, weights_only=True, map_location="cpu"))
     except (
+        zipfile.BadZipFile,
+        zlib.error,
+        NotImplementedError,
         pickle.UnpicklingError,
         RuntimeError,
         EOFError,
@@ -208,9 +271,7 @@ def _network(path: Path, features: int) -> torch.nn.Module:
         AttributeError,
         LookupError,
     ):
-        raise UserMistakeError(
-            f"{path} holds something else than the weights of this model; it is not read."
-        ) from None
+        raise refused from None
     return network.eval()
 
 

@@ -50,6 +50,10 @@ def reproduce(
     Each finished training is a line of OUT/cells.jsonl. The same command goes on where it was stopped, and
     other commands with the same folder add to it. Then `metricfit reproduce --out OUT --report`
     writes OUT/report.md and its plots; with --steps, of the runs with no larger budget.
+
+    Example:
+
+        metricfit reproduce --datasets redwine,abalone --metrics f1,mcc --out experiments
     """
     from metricfit.cli.terminal import answering
 
@@ -97,7 +101,7 @@ def _train(
     from metricfit.experiments.losses import LOSSES, METRICS
     from metricfit.experiments.protocols import PROTOCOLS
     from metricfit.experiments.runs import plan
-    from metricfit.experiments.sweep import available, sweep
+    from metricfit.experiments.sweep import OtherDataError, available, sweep
 
     affordable = [loss for loss in LOSSES if loss != "ap-perf"]
     chosen = _names(methods, LOSSES, "method", affordable)
@@ -122,14 +126,23 @@ def _train(
     if not runs:
         raise UserMistakeError("there is nothing to run with these data sets, methods and metrics.")
     path = out / CELLS
-    finished = read(path)
     try:
+        finished = read(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         _note_command(out / COMMANDS)
         with SweepScreen(runs, finished) as screen:
             sweep(runs, path, folder=data, partial=partial, jobs=jobs, done=screen.done)
+    except OtherDataError as error:
+        raise UserMistakeError(f"{error}.") from None
     except OSError as error:
         raise UserMistakeError(f"{out} cannot be written: {error.strerror}.") from None
+    undated = [run for run in runs if run.key in finished and "data" not in finished[run.key]]
+    if undated:
+        typer.echo(
+            f"metricfit: {len(undated)} cells were there before and do not say with which data they were "
+            f"trained; they were kept.",
+            err=True,
+        )
     typer.echo(f"{len(runs)} cells are in {path}; metricfit reproduce --out {out} --report makes the tables.")
 
 

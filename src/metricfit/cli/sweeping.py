@@ -32,7 +32,7 @@ class SweepScreen:
             TextColumn("cells,"),
             TimeRemainingColumn(compact=True),
             TextColumn("left;"),
-            TextColumn("{task.fields[state]}"),
+            TextColumn("{task.fields[state]}", markup=False),
             console=Console(stderr=True),
         )
         self.best: dict[tuple[str, str], tuple[float, str]] = {}

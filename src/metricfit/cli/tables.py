@@ -1,30 +1,23 @@
-"""Tables of data: read from files, with columns of numbers, of dates and of text, and nothing else."""
+"""Tables of data: columns of numbers, of dates and of text, and a target of two values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import pyarrow as pa
 
 from metricfit.cli.mistakes import UserMistakeError, did_you_mean, listed
 
-__all__ = ["Target", "read_table", "take_target", "tidy"]
+__all__ = ["Target", "as_text", "label_text", "take_target", "tidy"]
 
-READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
-    ".csv": pd.read_csv,
-    ".tsv": lambda path: pd.read_csv(path, sep="\t"),
-    ".parquet": pd.read_parquet,
-    ".pq": pd.read_parquet,
-}
 # Beyond this, single precision runs out of numbers; such values are mostly errors of measurement.
 LARGEST = 1e30
-FEWEST = 5
+FEWEST, FEW = 5, 10
+# With more values than these, the target is no class anyway.
+ALIKE = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,40 +28,6 @@ class Target:
     codes: npt.NDArray[np.int64]
     positive: Any
     negative: Any
-
-
-def read_table(path: Path) -> pd.DataFrame:
-    """Return the table in a file; columns are named by text.
-
-    Examples
-    --------
-    >>> read_table(Path("notes.docx"))
-    Traceback (most recent call last):
-        ...
-    metricfit.cli.mistakes.UserMistakeError: notes.docx is no table that can be read; give ...
-    """
-    reader = READERS.get(path.suffix.lower())
-    if reader is None:
-        raise UserMistakeError(f"{path} is no table that can be read; give a .csv, .tsv or .parquet file.")
-    if not path.is_file():
-        near = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
-        raise UserMistakeError(f"There is no file {path}.{did_you_mean(path.name, near)}")
-    try:
-        table = reader(path)
-    except pd.errors.EmptyDataError:
-        raise UserMistakeError(f"{path} is empty.") from None
-    except UnicodeError:
-        raise UserMistakeError(f"{path} is not in UTF-8; save it in that encoding.") from None
-    except (pd.errors.ParserError, pa.ArrowException, ValueError, OSError) as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise UserMistakeError(f"{path} cannot be read as a table: {reason}") from None
-    if not len(table):
-        raise UserMistakeError(f"{path} has no rows.")
-    table = table.set_axis([str(name) for name in table.columns], axis=1)
-    twice = table.columns[table.columns.duplicated()]
-    if len(twice):
-        raise UserMistakeError(f"{path} has two columns named {twice[0]}; rename one of them.")
-    return table.reset_index(drop=True)
 
 
 def tidy(table: pd.DataFrame) -> pd.DataFrame:
@@ -112,11 +71,18 @@ def as_text(name: str, column: pd.Series[Any]) -> pd.Series[Any]:
     nested = [value for value in values if isinstance(value, list | dict | set | tuple | np.ndarray)]
     if nested:
         raise UserMistakeError(f"Column {name} holds lists or records; give every value a column of its own.")
-    texts = [None if pd.isna(value) else _text(value) for value in values]
+    texts = [None if pd.isna(value) else label_text(value) for value in values]
     return pd.Series(texts, index=column.index, dtype=object)
 
 
-def _text(value: Any) -> str:
+def label_text(value: Any) -> str:
+    """Return a value as text; a whole number is written without a point.
+
+    Examples
+    --------
+    >>> label_text(1.0), label_text("yes")
+    ('1', 'yes')
+    """
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     return str(value)
@@ -141,7 +107,8 @@ def take_target(
         notes.append(f"{int((~known).sum())} rows without a value in {name} were left out.")
     table = table[known].reset_index(drop=True)
     column = table.pop(name)
-    counts = column.map(_text).value_counts()
+    counts = column.map(label_text).value_counts()
+    _refuse_alike(name, [str(value) for value in counts.index])
     if len(counts) > 2:
         raise UserMistakeError(
             f"The target {name} has {len(counts)} different values ({listed(counts.index)}); "
@@ -159,12 +126,30 @@ def take_target(
         )
     if not len(table.columns):
         raise UserMistakeError(f"{name} is the only column; there is nothing to predict it from.")
+    if counts.min() < FEW:
+        notes.append(
+            f"Warning: only {counts.min()} rows are {name} = {counts.idxmin()}; scores are very uncertain."
+        )
     chosen = _positive_text(name, counts, positive)
-    texts = column.map(_text)
+    texts = column.map(label_text)
     labels = {text: _plain(column[texts == text].iloc[0]) for text in counts.index}
     (other,) = [text for text in counts.index if text != chosen]
     target = Target(name, np.asarray(texts == chosen, dtype=np.int64), labels[chosen], labels[other])
     return table, target, notes
+
+
+def _refuse_alike(name: str, values: list[str]) -> None:
+    """Refuse values that differ by blanks or capitals only, where a person means the same by them."""
+    if len(values) > ALIKE:
+        return
+    seen: dict[str, str] = {}
+    for value in sorted(values):
+        earlier = seen.setdefault(" ".join(value.split()).casefold(), value)
+        if earlier != value:
+            raise UserMistakeError(
+                f"The target {name} holds {earlier!r} and {value!r}, which differ by blanks or capitals "
+                f"only. Write both in the same way."
+            )
 
 
 def _positive_text(name: str, counts: pd.Series[int], positive: str | None) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
+import torch
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from skorch.callbacks import Callback
 
@@ -26,13 +27,15 @@ class Screen:
     """Shows progress and results; with `quiet`, as for machines, it shows nothing."""
 
     def __init__(self, *, quiet: bool) -> None:
-        self.out = Console(quiet=quiet)
+        # What people name their columns and labels is text, whatever brackets or colons are in it.
+        self.out = Console(quiet=quiet, markup=False, emoji=False, highlight=False)
         self.progress = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=10),
-            TextColumn("{task.completed:.0f}/{task.total:.0f} epochs"),
-            TextColumn("{task.fields[state]}"),
-            console=Console(stderr=True, quiet=quiet),
+            TextColumn("{task.completed:.0f}/{task.total:.0f} epochs, at most"),
+            TimeRemainingColumn(compact=True),
+            TextColumn("left; {task.fields[state]}", markup=False),
+            console=Console(stderr=True, quiet=quiet, markup=False, emoji=False),
         )
 
     def watch(self, name: str, epochs: int) -> Sequence[Any]:
@@ -56,15 +59,42 @@ class Screen:
             )
         self.out.print(table)
         for note in comparison.notes:
-            self.out.print(note, highlight=False)
+            self.say(note)
+
+    def evaluate(self, found: dict[str, Any]) -> None:
+        """Print how good a model is on a table."""
+        low, high = found["interval"]
+        scores = Table(title=f"{found['title']}, {found['rows']} rows, {found['positives']} positive")
+        for name in ("", "value", "95% interval"):
+            scores.add_column(name)
+        scores.add_row(found["metric"], f"{found['value']:.3f}", f"{low:.3f} to {high:.3f}")
+        for name in ("precision", "recall"):
+            scores.add_row(name, f"{found[name]:.3f}", "")
+        for bound in found["constraints"]:
+            scores.add_row(bound["constraint"], f"{bound['value']:.3f}", "met" if bound["met"] else "missed")
+        self.out.print(scores)
+        cells = found["confusion"]
+        confusion = Table()
+        for name in ("", "predicted positive", "predicted negative"):
+            confusion.add_column(name)
+        confusion.add_row("actual positive", str(cells["tp"]), str(cells["fn"]))
+        confusion.add_row("actual negative", str(cells["fp"]), str(cells["tn"]))
+        self.out.print(confusion)
+        for note in found["notes"]:
+            self.say(note)
+
+    def list_metrics(self, found: list[dict[str, str]]) -> None:
+        """Print names, formulas and meanings."""
+        for metric in found:
+            self.say(f"{metric['name']}\n    {metric['formula']}\n    {metric['meaning']}")
 
     def say(self, text: str) -> None:
         """Print a sentence."""
-        self.out.print(text, highlight=False, soft_wrap=True, markup=False)
+        self.out.print(text, soft_wrap=True)
 
 
 class _Bar(Callback):
-    """Moves a progress bar and shows the metric on the held-out rows beside it."""
+    """Moves a progress bar and shows the metric of the epoch that is kept, on the held-out rows."""
 
     def __init__(self, progress: Progress, name: str, epochs: int) -> None:
         self.progress = progress
@@ -82,9 +112,10 @@ class _Bar(Callback):
         self._task()
 
     def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
-        """Show the value of this epoch."""
-        values = net.history[:, "valid_metric"]
-        state = f"{values[-1]:.3f} held out"
+        """Show the value of the epoch that is kept so far: the first of the highest rank."""
+        ranks, values = net.history[:, "rank"], net.history[:, "valid_metric"]
+        kept = ranks.index(max(ranks))
+        state = f"best {values[kept]:.3f} held out, epoch {kept + 1}"
         self.progress.update(self._task(), completed=len(values), state=state)
 
     def _task(self) -> TaskID:
@@ -98,12 +129,23 @@ def answering(*, as_json: bool) -> Iterator[None]:
     """Turn a mistake into a sentence and exit code 2, and Ctrl-C into exit code 130."""
     try:
         yield
+    except BrokenPipeError:
+        raise  # the reader of the output has gone, as in a pipe to head
     except UserMistakeError as mistake:
-        if as_json:
-            typer.echo(json.dumps({"error": str(mistake)}, ensure_ascii=False))
-        else:
-            typer.echo(f"metricfit: {mistake}", err=True)
-        raise typer.Exit(MISTAKE) from None
+        _refuse(str(mistake), as_json=as_json)
+    except OSError as error:
+        _refuse(f"{error.filename or 'A file'}: {error.strerror or error}.", as_json=as_json)
+    except (MemoryError, torch.OutOfMemoryError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        _refuse(f"There is not enough memory for this table. {reason}".strip(), as_json=as_json)
     except KeyboardInterrupt:
         typer.echo("metricfit: stopped.", err=True)
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _refuse(sentence: str, *, as_json: bool) -> NoReturn:
+    if as_json:
+        typer.echo(json.dumps({"error": sentence}, ensure_ascii=False))
+    else:
+        typer.echo(f"metricfit: {sentence}", err=True)
+    raise typer.Exit(MISTAKE)

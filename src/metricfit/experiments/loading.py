@@ -36,7 +36,13 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A data set, divided and standardised."""
+    """A data set, divided and standardised.
+
+    Attributes
+    ----------
+    fingerprint : str
+        Tells the data it was made of from any other: of rows, classes and an official split.
+    """
 
     name: str
     train: Part
@@ -44,6 +50,7 @@ class Prepared:
     test: Part
     whole: bool
     image: bool
+    fingerprint: str
 
 
 def derived_seed(*words: object) -> int:
@@ -109,7 +116,16 @@ def load(name: str, seed: int, folder: Path | None, *, partial: bool = False) ->
     )
     if not 0 < int(train.labels.sum()) < len(train):
         raise UnavailableError(f"the training part of {name} has one class only")
-    return Prepared(name, train, validation, test, whole, dataset.image)
+    found = _fingerprint(features, classes, *(split or ()))
+    return Prepared(name, train, validation, test, whole, dataset.image, found)
+
+
+def _fingerprint(*arrays: npt.NDArray[np.generic]) -> str:
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(f"{array.dtype.str} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:16]
 
 
 def _read(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -17,7 +17,11 @@ from metricfit.experiments.loading import Prepared, load
 from metricfit.experiments.runs import Run
 from metricfit.experiments.training import train
 
-__all__ = ["available", "sweep"]
+__all__ = ["OtherDataError", "available", "sweep"]
+
+
+class OtherDataError(Exception):
+    """The file of cells holds some of other data; the message says of which and what to do."""
 
 
 def available(runs: Sequence[Run], folder: Path | None, *, partial: bool) -> tuple[list[Run], dict[str, str]]:
@@ -54,13 +58,35 @@ def sweep(
         The number of processes. joblib's backends apply, so that a cluster is one line around the call.
     done : callable
         Is given every cell that this call has finished.
+
+    Raises
+    ------
+    OtherDataError
+        If the file holds a cell of one of these data sets that was trained with other data.
     """
     finished = read(path)
+    _check_data(runs, finished.values(), path, folder, partial=partial)
     left = [run for run in runs if run.key not in finished]
     parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")
     for cell in parallel(joblib.delayed(_fill)(run, folder, partial) for run in left):
         append(path, cell)
         done(cell)
+
+
+def _check_data(
+    runs: Sequence[Run], finished: Iterable[dict[str, Any]], path: Path, folder: Path | None, *, partial: bool
+) -> None:
+    recorded: dict[str, set[str]] = {}
+    for cell in finished:
+        if "data" in cell:  # cells of earlier versions do not say
+            recorded.setdefault(cell["dataset"], set()).add(cell["data"])
+    for dataset, seed in {run.dataset: run.seed for run in runs}.items():
+        found = recorded.get(dataset, set())
+        if found and found != {_prepared(dataset, seed, folder, partial).fingerprint}:
+            raise OtherDataError(
+                f"{path} holds results of {dataset} with other data than those that are there now; choose "
+                f"another folder for the results, or remove its lines from that file"
+            )
 
 
 def _fill(run: Run, folder: Path | None, partial: bool) -> dict[str, Any]:

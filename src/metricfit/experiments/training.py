@@ -69,6 +69,7 @@ def train(run: Run, data: Prepared) -> dict[str, Any]:
         "mean_gap": gaps.mean,
         "warnings": len(raised),
         "whole": data.whole,
+        "data": data.fingerprint,
         "rows": {name: len(part) for name, part in _parts(data)},
         "positives": {name: int(part.labels.sum()) for name, part in _parts(data)},
         "results": _results(judges),

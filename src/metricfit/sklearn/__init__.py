@@ -1,8 +1,16 @@
-"""A scikit-learn classifier that is trained for the metric it will be judged by."""
+"""Classifiers that are trained, and decided, for the metric they will be judged by."""
 
-from metricfit.sklearn.classifier import MetricClassifier
-from metricfit.sklearn.ensemble import MetricEnsemble
-from metricfit.sklearn.network import MLP
-from metricfit.sklearn.threshold import Cut, best_cut, cut_at
+from importlib.util import find_spec
+
+_missing = [name for name in ("sklearn", "skorch") if find_spec(name) is None]
+if _missing:
+    raise ImportError(
+        f"metricfit.sklearn needs {' and '.join(_missing)}; run pip install 'metricfit[sklearn]'"
+    )
+
+from metricfit.sklearn.classifier import MetricClassifier  # noqa: E402
+from metricfit.sklearn.ensemble import MetricEnsemble  # noqa: E402
+from metricfit.sklearn.network import MLP  # noqa: E402
+from metricfit.sklearn.threshold import Cut, best_cut, cut_at  # noqa: E402
 
 __all__ = ["MLP", "Cut", "MetricClassifier", "MetricEnsemble", "best_cut", "cut_at"]

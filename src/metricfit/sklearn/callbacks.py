@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,10 @@ class ValidationMetric(Callback):
         net.history.record("rank", cut.rank)
 
 
+class _MisfitError(Exception):
+    """What a checkpoint holds does not belong together."""
+
+
 class Resume(Callback):
     """Writes everything needed to go on after every epoch, and goes on from such a file if there is one.
 
@@ -73,13 +79,34 @@ class Resume(Callback):
             raise ValueError(
                 f"the checkpoint {self.path} belongs to other data or settings; remove it, or name another"
             )
+        try:
+            self._take_up(net, state)
+        # What a state that does not fit is answered with depends on where it does not.
+        except (_MisfitError, RuntimeError, LookupError, ValueError, TypeError, AttributeError) as error:
+            raise ValueError(f"{self.path} is no checkpoint; remove it, or name another") from error
+
+    def _take_up(self, net: Any, state: dict[str, Any]) -> None:
+        epochs = [{name: _plain(value) for name, value in row.items()} for row in state["epochs"]]
+        stopping = state["stopping"]
+        if any(not set(RECORDED) <= set(row) for row in epochs):
+            raise _MisfitError
+        if not 1 <= int(stopping["best_epoch_"]) <= len(epochs):
+            raise _MisfitError
+        net.module_.load_state_dict(stopping["best_model_weights_"])
         net.module_.load_state_dict(state["module"])
         net.optimizer_.load_state_dict(state["optimizer"])
-        net.history = History(state["epochs"])
-        net.max_epochs = max(net.max_epochs - len(net.history), 0)
-        for name, value in state["stopping"].items():
-            setattr(self.stopping, name, value)
+        for weight, held in net.optimizer_.state.items():
+            if any(
+                part.ndim and part.shape != weight.shape for part in held.values() if torch.is_tensor(part)
+            ):
+                raise _MisfitError
         torch.set_rng_state(state["generator"].cpu())
+        self.stopping.misses_ = int(stopping["misses_"])
+        self.stopping.dynamic_threshold_ = float(stopping["dynamic_threshold_"])
+        self.stopping.best_epoch_ = int(stopping["best_epoch_"])
+        self.stopping.best_model_weights_ = stopping["best_model_weights_"]
+        net.history = History(epochs)
+        net.max_epochs = max(net.max_epochs - len(net.history), 0)
 
     def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
         """Write the file, so that there is a whole one at any moment."""
@@ -94,9 +121,17 @@ class Resume(Callback):
             },
             "generator": torch.get_rng_state(),
         }
+        # By way of memory, since torch reports a full disk as a RuntimeError without a cause.
+        content = io.BytesIO()
+        torch.save(state, content)
         fresh = self.path.with_name(self.path.name + ".new")
-        torch.save(state, fresh)
-        fresh.replace(self.path)
+        try:
+            fresh.write_bytes(content.getbuffer())
+            fresh.replace(self.path)
+        except OSError:
+            with suppress(OSError):
+                fresh.unlink()
+            raise
 
 
 def completed_epochs(history: History) -> list[dict[str, float]]:

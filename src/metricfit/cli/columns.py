@@ -1,0 +1,97 @@
+"""Which columns to learn from: those that are asked for, less those that only number or name the rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from skrub import to_datetime
+
+from metricfit.cli.mistakes import UserMistakeError, did_you_mean, listed
+
+__all__ = ["chosen_columns", "looks_like_identifier"]
+
+# With fewer rows, values may all be different by chance.
+ROWS = 20
+NEARLY_ALL = 0.95
+# Whole numbers that are all different are identifiers where they number the rows, or are named like one.
+DENSE = 3
+NAMED = re.compile(r"(?i:(^|[^a-z])(id|key|uuid|guid|index|no|nr|row)$)|[a-z](Id|ID)$")
+
+
+def chosen_columns(
+    table: pd.DataFrame, target: str, *, drop: Sequence[str], keep: Sequence[str]
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return the columns beside the target without what is dropped and identifiers, and say which those were.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"id": range(40), "age": [30.5, 41.0] * 20})
+    >>> table, notes = chosen_columns(table, "churn", drop=[], keep=[])
+    >>> list(table.columns), notes
+    (['age'], ['Left out, since it looks like an identifier: id. Add --keep id to learn from it.'])
+    """
+    for option, names in (("--drop", drop), ("--keep", keep)):
+        for name in names:
+            if name == target:
+                raise UserMistakeError(f"{option} {name}: this is the target, which is not learned from.")
+            if name not in table.columns:
+                guess = did_you_mean(name, table.columns)
+                raise UserMistakeError(f"{option} {name}: there is no such column.{guess}")
+            if name in drop and name in keep:
+                raise UserMistakeError(f"--drop {name} and --keep {name} contradict each other.")
+    table = table.drop(columns=list(dict.fromkeys(drop)))
+    if not len(table.columns):
+        raise UserMistakeError("Every column is dropped; there is nothing to learn from.")
+    found = [name for name in table.columns if name not in keep and looks_like_identifier(name, table[name])]
+    if not found or len(found) == len(table.columns):
+        return table, []
+    looks = "it looks like an identifier" if len(found) == 1 else "they look like identifiers"
+    note = f"Left out, since {looks}: {listed(found)}. Add --keep {found[0]} to learn from it."
+    return table.drop(columns=found), [note]
+
+
+def looks_like_identifier(name: str, column: pd.Series[Any]) -> bool:
+    """Return whether the values of a column only number or name its rows.
+
+    Text of one word with nearly all values different does, unless it holds dates. Whole numbers do if all
+    are different, and either number the rows or have a name such as `customer_id`. Measurements do not.
+
+    Examples
+    --------
+    >>> looks_like_identifier("ref", pd.Series([f"C{i:05}" for i in range(50)]))
+    True
+    >>> looks_like_identifier("income", pd.Series([1000 + 97 * (i * 31 % 50) for i in range(50)]))
+    False
+    """
+    known = column.dropna()
+    if len(known) < ROWS:
+        return False
+    if pd.api.types.is_numeric_dtype(known.dtype) and not pd.api.types.is_bool_dtype(known.dtype):
+        return _numbers_rows(name, known)
+    if not (pd.api.types.is_object_dtype(known.dtype) or pd.api.types.is_string_dtype(known.dtype)):
+        return False
+    texts = known[[isinstance(value, str) for value in known]].astype(str)
+    if len(texts) < ROWS or texts.nunique() < NEARLY_ALL * len(known):
+        return False
+    several_words = texts.str.strip().str.contains(r"\s").mean() > 0.5
+    return not several_words and not _are_dates(texts)
+
+
+def _numbers_rows(name: str, known: pd.Series[Any]) -> bool:
+    values = known.to_numpy(dtype=np.float64, na_value=np.nan)
+    if not np.isfinite(values).all() or (values % 1.0).any():
+        return False
+    different = len(np.unique(values))
+    if NAMED.search(name):
+        return different >= NEARLY_ALL * len(values)
+    steps = np.diff(values)
+    in_order = bool((steps > 0).all() or (steps < 0).all())
+    return different == len(values) and (in_order or float(np.ptp(values)) < DENSE * len(values))
+
+
+def _are_dates(texts: pd.Series[Any]) -> bool:
+    return pd.api.types.is_datetime64_any_dtype(to_datetime(texts).dtype)

@@ -1,0 +1,101 @@
+"""The description of a model: a file of plain values, of which every one is checked when it is read."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, get_args
+
+import metricfit as mf
+from metricfit.cli.encoding import Kind
+from metricfit.cli.mistakes import UserMistakeError
+
+__all__ = ["FORMAT", "installed", "read_description"]
+
+FORMAT = "metricfit model 2"
+# The encoder is made of their classes, so that another version may not understand it.
+ENCODED_BY = ("scikit-learn", "skrub", "skops")
+
+
+def installed() -> dict[str, str]:
+    """Return the versions of what wrote, or is about to read, an encoder.
+
+    Examples
+    --------
+    >>> sorted(installed())
+    ['scikit-learn', 'skops', 'skrub']
+    """
+    return {name: version(name) for name in ENCODED_BY}
+
+
+def read_description(path: Path) -> dict[str, Any]:
+    """Return what a file says of a model, or say that it is not the description of one."""
+    foreign = UserMistakeError(f"{path} describes no model of metricfit; train it again.")
+    try:
+        text = path.read_text(encoding="utf-8")
+        description = json.loads(text)
+        json.dumps(description, ensure_ascii=False).encode()  # half of a character cannot be printed
+    except (ValueError, RecursionError):
+        raise foreign from None
+    if not isinstance(description, dict):
+        raise foreign
+    written = description.get("format")
+    if isinstance(written, str) and written.startswith("metricfit model") and written != FORMAT:
+        by = str(description.get("metricfit", "another version"))[:40]
+        raise UserMistakeError(
+            f"{path} was written by metricfit {by}, in a form that metricfit {mf.__version__} does not read; "
+            f"train the model again, or predict with that version."
+        )
+    if written != FORMAT or not all(
+        name in description and holds(description[name]) for name, holds in EXPECTED.items()
+    ):
+        raise foreign
+    if not all(name in description["categories"] for name in _of_kind(description, "categories")):
+        raise foreign
+    return description
+
+
+def _of_kind(description: dict[str, Any], kind: Kind) -> list[str]:
+    return [name for name, found in description["kinds"].items() if found == kind]
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_label(value: Any) -> bool:
+    return isinstance(value, str | bool) or _is_number(value)
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(float(value))
+    except OverflowError:
+        return False
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _maps_to(holds: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, dict) and all(map(holds, value.values()))
+
+
+EXPECTED: dict[str, Callable[[Any], bool]] = {
+    "metricfit": _is_text,
+    "versions": _maps_to(_is_text),
+    "metric": _is_text,
+    "target": _is_text,
+    "positive": _is_label,
+    "negative": _is_label,
+    "threshold": _is_number,
+    "kinds": _maps_to(lambda value: value in get_args(Kind)),
+    "categories": _maps_to(lambda value: isinstance(value, list) and all(map(_is_text, value))),
+    "formats": _maps_to(_is_text),
+    "features": _is_count,
+    "digests": _maps_to(_is_text),
+}

@@ -1,0 +1,39 @@
+"""``metricfit metrics``: the metrics that come ready-made."""
+
+from __future__ import annotations
+
+import metricfit as mf
+
+__all__ = ["built_in_metrics"]
+
+# A family is shown by one of its members, such as fbeta(2) or precision_at_recall(0.8).
+SHOWN = {"beta": 2}
+SHARE = 0.8
+
+
+def built_in_metrics() -> list[dict[str, str]]:
+    """Return the name, the formula and the meaning of every built-in metric.
+
+    Examples
+    --------
+    >>> found = {one["name"]: one["formula"] for one in built_in_metrics()}
+    >>> found["f1"], found["fbeta(beta)"]
+    ('2*tp/(ap + pp)', '5*tp/(4*ap + pp) for fbeta(2)')
+    """
+    found = (getattr(mf, name) for name in mf.__all__)
+    return [_described(metric) for metric in found if isinstance(metric, mf.Metric | mf.MetricFamily)]
+
+
+def _described(metric: mf.Metric | mf.MetricFamily) -> dict[str, str]:
+    meaning = (metric.__doc__ or "").strip().partition("\n")[0].replace("``", "")
+    if isinstance(metric, mf.Metric):
+        return {"name": metric.name, "formula": _formula(metric), "meaning": meaning}
+    parameters = metric.call.partition("(")[2].rstrip(")").split(", ")
+    member = metric(*(SHOWN.get(name, SHARE) for name in parameters))
+    formula = f"{_formula(member)} for {member.name}"
+    return {"name": metric.call, "formula": formula, "meaning": meaning}
+
+
+def _formula(metric: mf.Metric) -> str:
+    bounds = ", ".join(map(str, metric.constraints))
+    return metric.formula + (f" subject to {bounds}" if bounds else "")

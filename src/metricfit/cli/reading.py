@@ -1,0 +1,198 @@
+"""Tables from files: text with any delimiter and encoding, JSON lines, Parquet, compressed or not."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import io
+import json
+import lzma
+import warnings
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import pandas as pd
+import pyarrow as pa
+
+from metricfit.cli.delimiters import find_delimiter, find_encoding
+from metricfit.cli.mistakes import UserMistakeError, did_you_mean
+
+__all__ = ["FORMATS", "Reading", "read_table"]
+
+FORMATS = ".csv, .tsv, .jsonl, .json or .parquet, of which text may be compressed (.gz, .bz2, .xz)"
+COMPRESSED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+DELIMITED = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": ","}
+JSON = (".json", ".jsonl", ".ndjson")
+PARQUET = (".parquet", ".pq")
+NAMED = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "space": " ", "vertical bar": "|"}
+# A number with a comma, as tables are written where the comma is the decimal sign.
+DECIMAL_COMMA = r"\s*[+-]?\d+(,\d+)?\s*"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How text is to be read, where it is not to be found out.
+
+    Attributes
+    ----------
+    delimiter : str, optional
+        One character, or its name.
+    encoding : str, optional
+        Such as "cp1252".
+    """
+
+    delimiter: str | None = None
+    encoding: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.delimiter is not None and len(self._character(self.delimiter)) != 1:
+            raise UserMistakeError(
+                f"--delimiter takes one character, or one of {', '.join(NAMED)}; got {self.delimiter!r}."
+            )
+        if self.encoding is not None:
+            try:
+                codecs.lookup(self.encoding)
+            except LookupError:
+                raise UserMistakeError(
+                    f"There is no encoding {self.encoding}; utf-8, utf-16, cp1252 and latin-1 are usual ones."
+                ) from None
+
+    def delimiter_of(self, name: str, lines: IO[str], preferred: str) -> str:
+        """Return the delimiter that was given, or the one that the first lines suggest."""
+        if self.delimiter is None:
+            return find_delimiter(name, lines, preferred)
+        return self._character(self.delimiter)
+
+    @staticmethod
+    def _character(delimiter: str) -> str:
+        return NAMED.get(delimiter, delimiter)
+
+
+def read_table(path: Path, reading: Reading | None = None) -> tuple[pd.DataFrame, list[str]]:
+    """Return the table in a file, its columns named by text, and what there is to say about it.
+
+    Examples
+    --------
+    >>> read_table(Path("notes.docx"))
+    Traceback (most recent call last):
+        ...
+    metricfit.cli.mistakes.UserMistakeError: notes.docx is no table that can be read; give ...
+    """
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    packed = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSED else ""
+    kind = suffixes[-1] if suffixes else ""
+    if kind not in (*DELIMITED, *JSON, *PARQUET) or (packed and kind in PARQUET):
+        hint = " Save the sheet as CSV." if kind in (".xls", ".xlsx", ".ods") else ""
+        raise UserMistakeError(f"{path} is no table that can be read; give {FORMATS}.{hint}")
+    try:
+        if not path.is_file():
+            near = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
+            raise UserMistakeError(f"There is no file {path}.{did_you_mean(path.name, near)}")
+        if kind in PARQUET:
+            table, notes = pd.read_parquet(path), list[str]()
+        else:
+            table, notes = _read_text(path, kind, packed, reading or Reading())
+    except pd.errors.EmptyDataError:
+        raise UserMistakeError(f"{path} is empty.") from None
+    except UnicodeError as error:
+        raise UserMistakeError(
+            f"{path} is not written in that encoding: {error.reason if hasattr(error, 'reason') else error}; "
+            f"give the right one by --encoding."
+        ) from None
+    except (
+        pd.errors.ParserError,
+        pa.ArrowException,
+        zlib.error,
+        lzma.LZMAError,
+        EOFError,
+        ValueError,
+        OSError,
+    ) as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise UserMistakeError(f"{path} cannot be read as a table: {reason}") from None
+    if not len(table):
+        raise UserMistakeError(f"{path} has no rows.")
+    table = table.set_axis([str(name) for name in table.columns], axis=1)
+    twice = table.columns[table.columns.duplicated()]
+    if len(twice):
+        raise UserMistakeError(f"{path} has two columns named {twice[0]}; rename one of them.")
+    return table.reset_index(drop=True), notes
+
+
+def _read_text(path: Path, kind: str, packed: str, reading: Reading) -> tuple[pd.DataFrame, list[str]]:
+    def opened() -> IO[bytes]:
+        file: IO[bytes] = COMPRESSED[packed](path) if packed else path.open("rb")
+        return file
+
+    notes: list[str] = []
+    encoding = reading.encoding
+    if encoding is None:
+        encoding, notes = find_encoding(path.name, opened)
+    with opened() as raw, io.TextIOWrapper(raw, encoding, newline="") as text:
+        if kind in JSON:
+            return _from_json(text), notes
+        delimiter = reading.delimiter_of(path.name, text, DELIMITED[kind])
+    with opened() as raw, io.TextIOWrapper(raw, encoding, newline="") as text, warnings.catch_warnings():
+        # pandas warns, and then leaves values out, where rows are longer than the header.
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        try:
+            table = pd.read_csv(text, sep=delimiter, index_col=False, low_memory=False)
+        except pd.errors.ParserWarning:
+            raise ValueError(
+                "its rows have more values than its first line has names; name every column, and leave no "
+                "delimiter at the ends of lines"
+            ) from None
+    return table if delimiter == "," else _with_decimal_commas(table, notes), notes
+
+
+def _with_decimal_commas(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+    converted = {}
+    for name in table.columns:
+        column = table[name]
+        if pd.api.types.is_numeric_dtype(column.dtype) or not column.notna().any():
+            continue
+        texts = column.dropna().astype(str)
+        if texts.str.fullmatch(DECIMAL_COMMA).all() and texts.str.contains(",").any():
+            converted[name] = pd.to_numeric(column.astype(object).str.replace(",", "."))
+    if converted:
+        notes.append(f"Read as numbers with a decimal comma: {', '.join(map(str, converted))}.")
+    return table.assign(**{str(name): column for name, column in converted.items()})
+
+
+def _from_json(text: IO[str]) -> pd.DataFrame:
+    """Return the table of JSON lines, or of a list of objects; every object is a row."""
+    first = next((line for line in text if line.strip()), "")
+    text.seek(0)
+    if first.lstrip().startswith("["):
+        return _frame(_loaded(text.read(), "the file"), "the list")
+    return _frame(list(_json_lines(text)), "every line")
+
+
+def _json_lines(text: IO[str]) -> Iterator[Any]:
+    for number, line in enumerate(text, start=1):
+        if line.strip():
+            yield _loaded(line, f"line {number}")
+
+
+def _loaded(text: str, where: str) -> Any:
+    try:
+        found = json.loads(text)
+        if "\\ud" in text.lower():
+            json.dumps(found, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{where} holds half of a character") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{where} is no JSON: {error.msg}") from None
+    except RecursionError:
+        raise ValueError(f"{where} is nested too deeply") from None
+    return found
+
+
+def _frame(records: list[Any], where: str) -> pd.DataFrame:
+    if not all(isinstance(record, dict) for record in records):
+        raise ValueError(f'{where} must hold objects such as {{"age": 31, "churn": "yes"}}')
+    return pd.DataFrame.from_records(records)
