@@ -11,12 +11,15 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from sklearn.model_selection import train_test_split
 from skorch.history import History
 
 import metricfit as mf
 import metricfit.cli
 from cli.tables import a_table, fit, left_behind, metrics_of, run, said
+from metricfit.cli.encoding import transformed
+from metricfit.cli.model_files import load_model
 from metricfit.cli.terminal import Screen
 
 
@@ -91,9 +94,11 @@ def test_predict_decides_at_the_tuned_threshold(tmp_path):
         run("predict", tmp_path / "run", tmp_path / "table.csv", "--out", tmp_path / "p.csv").exit_code == 0
     )
     found = pd.read_csv(tmp_path / "p.csv")
-    logits = found["score"] + threshold
-    between = (logits > min(0.0, threshold)) & (logits <= max(0.0, threshold))
-    assert between.sum() > 3, "decisions at 0 and at the threshold are to differ"
+    model = load_model(tmp_path / "run")
+    features = transformed(model.encoder, model.columns.check(table, ignore_unknown=False))
+    logits = model.network(torch.from_numpy(features)).detach().double().numpy().reshape(-1)
+    assert ((logits > min(0.0, threshold)) & (logits <= max(0.0, threshold))).any()
+    np.testing.assert_allclose(found["score"], logits - threshold)
     assert ((found["predicted churn"] == "yes") == (logits > threshold)).all()
     reported = metrics_of(tmp_path)["methods"][0]
     assert reported["threshold"] == pytest.approx(threshold)
