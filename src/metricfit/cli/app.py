@@ -49,11 +49,12 @@ app = typer.Typer(
 )
 
 
-class Threshold(StrEnum):
+class Cut(StrEnum):
     """Where to decide."""
 
+    expected = "expected"
+    empirical = "empirical"
     zero = "zero"
-    tuned = "tuned"
 
 
 class Unknown(StrEnum):
@@ -144,9 +145,12 @@ def fit(
             help="The value that counts as positive. [default: 1, true or yes; otherwise the rarer one]"
         ),
     ] = None,
-    threshold: Annotated[
-        Threshold, typer.Option(help="Decide at 0, or where it is best on held-out rows.")
-    ] = Threshold.zero,
+    cut: Annotated[
+        Cut,
+        typer.Option(
+            help="Decide where the metric is best in expectation, or as counted, on held-out rows, or at 0."
+        ),
+    ] = Cut.expected,
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the data, at most.")] = 100,
     test_fraction: Annotated[
         float, typer.Option(min=0.01, max=0.9, help="The part of the rows that is kept for the test.")
@@ -175,7 +179,7 @@ def fit(
             subject_to=tuple(subject_to or ()),
             out=out,
             positive=positive,
-            threshold=threshold.value,
+            cut=cut.value,
             epochs=epochs,
             test_fraction=test_fraction,
             seed=seed,

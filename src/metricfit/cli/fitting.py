@@ -37,7 +37,7 @@ class FitOptions:
     subject_to: tuple[str, ...]
     out: Path
     positive: str | None
-    threshold: Literal["zero", "tuned"]
+    cut: Literal["expected", "empirical", "zero"]
     epochs: int
     test_fraction: float
     seed: int
@@ -52,7 +52,7 @@ class FitOptions:
             words += ["--subject-to", constraint]
         if self.positive is not None:
             words += ["--positive", self.positive]
-        words += ["--threshold", self.threshold, "--epochs", str(self.epochs), "--seed", str(self.seed)]
+        words += ["--cut", self.cut, "--epochs", str(self.epochs), "--seed", str(self.seed)]
         words += ["--test-fraction", str(self.test_fraction), "--out", str(self.out)]
         return shlex.join(words)
 
@@ -179,7 +179,7 @@ def _train_all(
 ) -> list[Trained]:
     trained: list[Trained] = []
     with screen.progress:
-        for way in the_ways(metric, options.threshold):
+        for way in the_ways(metric, options.cut):
             try:
                 one = train(
                     way,
