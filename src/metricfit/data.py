@@ -37,7 +37,7 @@ class PositiveSampler(Sampler[list[int]]):
     batch_size : int
         The largest number of rows of a batch. Batches differ in size by one row at most.
     positives : int, optional
-        The least number of positives of a batch of `batch_size` rows.
+        The least number of positives of a batch.
     share : float, optional
         The least share of positives of an epoch; instead of `positives`.
     weights : array_like of shape (n,), optional
@@ -65,8 +65,8 @@ class PositiveSampler(Sampler[list[int]]):
     >>> [int(y.sum()) for _, y in loader]
     [3, 3, 3, 3, 3, 3, 3, 3, 3, 3]
     >>> loader = DataLoader(data, batch_sampler=PositiveSampler(labels, 32, positives=4))
-    >>> {int(y.sum()) for _, y in loader}
-    {4}
+    >>> min(int(y.sum()) for _, y in loader)
+    4
     """
 
     def __init__(
@@ -93,17 +93,15 @@ class PositiveSampler(Sampler[list[int]]):
             )
         if share is not None and not 0.0 <= share < 1.0:
             raise ValueError(f"share must be 0 or more and less than 1, got {share}")
-        least = positives / batch_size if positives is not None else share or 0.0
-        self._counts = self._rows_per_class(len(truth), least)
         self.batch_size = batch_size
         self.seed = seed
         self.rank, self.world_size = _place(rank, world_size)
         self.epoch = 0
-        rounds = -(-sum(self._counts) // (batch_size * self.world_size))
-        self._batches = rounds * self.world_size
-        if self._batches > sum(self._counts):
+        self._counts = self._rows_per_class(len(truth), positives or 0, share or 0.0)
+        rows = sum(self._counts)
+        if self._batches(rows) > rows:
             raise ValueError(
-                f"{sum(self._counts)} rows are too few for {self._batches} batches, which "
+                f"{rows} rows are too few for {self._batches(rows)} batches, which "
                 f"{self.world_size} processes need; give more rows or a larger batch_size"
             )
 
@@ -117,25 +115,36 @@ class PositiveSampler(Sampler[list[int]]):
         self.epoch = epoch
 
     def __len__(self) -> int:
-        return self._batches // self.world_size
+        return self._batches(sum(self._counts)) // self.world_size
 
     def __iter__(self) -> Iterator[list[int]]:
         order = self._order(np.random.default_rng((self.seed, self.epoch)))
         self.epoch += 1
-        for batch in np.array_split(order, self._batches)[self.rank :: self.world_size]:
+        for batch in np.array_split(order, self._batches(len(order)))[self.rank :: self.world_size]:
             yield batch.tolist()
 
-    def _rows_per_class(self, n: int, least: float) -> tuple[int, int]:
+    def _batches(self, rows: int) -> int:
+        return self.world_size * -(-rows // (self.batch_size * self.world_size))
+
+    def _rows_per_class(self, n: int, positives: int, share: float) -> tuple[int, int]:
         """Return how many negatives and positives an epoch has, repeated ones included."""
         rows = [len(part) for part in self._of_class]
-        if least > 0.0 and not rows[1]:
+        if (positives or share) and not rows[1]:
             raise ValueError("the labels hold no positive; there is none to put into the batches")
         totals = [float(self._weights[part].sum()) for part in self._of_class]
         positive = round(n * totals[1] / sum(totals))
         # A class that is there is visited, however small its weight.
         positive = min(max(positive, min(rows[1], 1)), n - min(rows[0], 1))
         negative = n - positive
-        return negative, max(positive, int(np.ceil(least / (1.0 - least) * negative - 1e-9)))
+        share = max(share, positives / self.batch_size)
+        positive = max(positive, int(np.ceil(share / (1.0 - share) * negative - 1e-9)))
+        while self._fewest(negative + positive, positive) < positives:
+            positive += 1
+        return negative, positive
+
+    def _fewest(self, rows: int, positive: int) -> int:
+        """Return how many positives the smallest batch holds at least."""
+        return rows // self._batches(rows) * positive // rows
 
     def _order(self, random: np.random.Generator) -> Rows:
         negatives, positives = (

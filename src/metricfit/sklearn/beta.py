@@ -30,7 +30,7 @@ class BetaCalibration:
     --------
     >>> fitted = BetaCalibration.fit([-2.0, -1.0, 1.0, 2.0], [0, 0, 1, 1])
     >>> fitted([-2.0, 0.0, 2.0]).round(2)
-    array([0.13, 0.5 , 0.87])
+    array([0.21, 0.5 , 0.79])
     """
 
     above: float

@@ -87,7 +87,7 @@ def row_weights(
                 f"and there are {len(y)} rows"
             )
         if not np.isfinite(weights).all() or weights.min() < 0.0 or weights.sum() <= 0.0:
-            raise ValueError("sample_weight must be finite, 0 or more, and not 0 for all rows")
+            raise ValueError("sample_weight must be finite, at least zero, and not zero for all rows")
     if class_weight is not None:
         weights = weights * compute_sample_weight(class_weight, y)
     return None if np.ptp(weights) == 0.0 else weights
