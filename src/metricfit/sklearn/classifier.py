@@ -271,7 +271,7 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         strange = np.setdiff1d(y, self.classes_)
         if len(strange):
             raise ValueError(
-                f"y holds {strange[0]!r}, which is none of the classes {self.classes_.tolist()}; "
+                f"y holds {strange[0]}, which is none of the classes {self.classes_.tolist()}; "
                 "name all classes in the first call"
             )
         weights = row_weights(sample_weight, self.class_weight, y)
