@@ -65,7 +65,7 @@ models = {name: fit(criterion) for name, criterion in losses.items()}
 
 # %%
 # The solid line is where the score is 0, which is where each model decides. The dashed line is the cut that
-# is best for the metric on 1000 further points, as ``MetricClassifier(threshold="tuned")`` finds it; for
+# is best for the metric on 1000 further points, as ``MetricClassifier(cut="empirical")`` finds it; for
 # cross-entropy the metric is F1.
 
 held_out, held_labels = make_points(1000, seed=2)

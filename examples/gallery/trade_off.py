@@ -52,7 +52,7 @@ def judged(scores: np.ndarray, threshold: float) -> tuple[float, float]:
 
 # %%
 # Each model decides in two ways: at 0, and at the cut that is best on the second third within the constraint,
-# which is what ``MetricClassifier(threshold="tuned")`` does. Cross-entropy gets the same cut.
+# which is what ``MetricClassifier(cut="empirical")`` does. Cross-entropy gets the same cut.
 
 wanted = [0.5, 0.9] if SHORT else [0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95]
 plain = fit(torch.nn.BCEWithLogitsLoss())

@@ -9,9 +9,11 @@ import pandas as pd
 import polars as pl
 import pytest
 import torch
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -19,7 +21,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from skorch.callbacks import Callback
 
 import metricfit as mf
-from metricfit.sklearn import MetricClassifier, best_cut
+from metricfit.sklearn import MetricClassifier, best_cut, expected_cut
 
 
 @pytest.fixture(scope="module")
@@ -50,14 +52,27 @@ class Interrupt(Callback):
             signal.raise_signal(signal.SIGINT)
 
 
-def test_every_check_of_scikit_learn_passes():
+EXPECTED = {
+    # It wants 1e-7; in single precision, sums differ by 2e-7 with the size of a batch.
+    "check_methods_subset_invariance": "the network computes in float32",
+    "check_sample_weight_equivalence_on_dense_data": "rows are drawn by weight, at random",
+}
+DECIDES_FOR_F1 = {
+    "check_classifiers_train": "the prediction is best for F1, which is not the larger probability",
+    "check_class_weight_classifiers": "F1 ignores true negatives, however heavy they are",
+}
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [("accuracy", EXPECTED), ("f1", EXPECTED | DECIDES_FOR_F1)],
+    ids=["accuracy", "f1"],
+)
+def test_every_check_of_scikit_learn_passes(metric, expected):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks feed data that are meant to warn
         results = check_estimator(
-            quick(max_epochs=6, batch_size=128),
-            # It wants 1e-7; in single precision, sums differ by 2e-7 with the size of a batch.
-            expected_failed_checks={"check_methods_subset_invariance": "the network computes in float32"},
-            on_fail=None,
+            quick(metric=metric, max_epochs=6, batch_size=128), expected_failed_checks=expected, on_fail=None
         )
     assert [r["check_name"] for r in results if r["status"] == "failed"] == []
 
@@ -122,47 +137,70 @@ def test_the_same_seed_gives_the_same_model_and_leaves_the_generator_alone(data)
 
 def test_the_best_epoch_is_kept(data):
     model = quick(max_epochs=12, patience=3, lr=0.05).fit(*data)
-    values = [epoch["valid_metric"] for epoch in model.history_]
+    values = [epoch["valid_metric"] + epoch["expected_metric"] for epoch in model.history_]
     assert model.best_epoch_ == 1 + int(np.argmax(values))
     assert model.n_iter_ in (12, model.best_epoch_ + 3)
     kept = quick(max_epochs=model.best_epoch_, patience=99, lr=0.05).fit(*data)
     assert same_weights(model, kept)
 
 
-def test_a_tuned_threshold_is_the_best_cut_of_the_held_out_rows(data):
-    seen = []
+class Watch(Callback):
+    """Keeps the scores and labels of the held-out rows at the end of every epoch."""
 
-    class Watch(Callback):
-        def on_epoch_end(self, net, dataset_valid, **kwargs):
-            labels = np.array([label for _, label in dataset_valid])
-            seen.append((net.forward(dataset_valid).reshape(-1).double().numpy(), labels))
+    def __init__(self):
+        self.seen = []
 
-    metric = mf.precision.subject_to(mf.recall >= 0.7)
-    model = quick(metric=metric, threshold="tuned", callbacks=[Watch()]).fit(*data)
-    scores, labels = seen[model.best_epoch_ - 1]
-    cut = best_cut(metric, scores, labels)
-    assert model.threshold_ == pytest.approx(cut.threshold)
-    assert mf.recall.score(labels, scores > model.threshold_) >= 0.7
-    X = data[0]
-    np.testing.assert_array_equal(model.predict(X) == 1, model.decision_function(X) > 0)
+    def on_epoch_end(self, net, dataset_valid, **kwargs):
+        labels = np.array([label for _, label in dataset_valid])
+        self.seen.append((net.forward(dataset_valid).reshape(-1).double().numpy(), labels))
 
 
-def test_probabilities_rise_with_the_score_and_agree_with_the_prediction(data):
-    X, _ = data
-    model = quick(threshold="tuned").fit(*data)
-    probabilities = model.predict_proba(X)
+@pytest.mark.parametrize("cut", ["expected", "empirical", "zero"])
+def test_the_cut_is_that_of_the_best_epoch(data, cut):
+    metric, watch = mf.precision.subject_to(mf.recall >= 0.5), Watch()
+    model = quick(metric=metric, cut=cut, callbacks=[watch]).fit(*data)
+    scores, labels = watch.seen[model.best_epoch_ - 1]
+    if cut == "zero":
+        assert model.threshold_ == 0.0
+    elif cut == "empirical":
+        assert model.threshold_ == pytest.approx(best_cut(metric, scores, labels).threshold)
+    else:
+        found = expected_cut(metric, scores, labels, model.calibration_(scores))
+        assert model.threshold_ == pytest.approx(found.threshold)
+    if cut != "zero":
+        assert mf.recall.score(labels, scores > model.threshold_) >= 0.5
+    np.testing.assert_array_equal(model.predict(data[0]) == 1, model.decision_function(data[0]) > 0)
+
+
+def test_what_is_kept_is_the_average_of_the_weights(data):
+    class Own(Callback):
+        def __init__(self):
+            self.weights = []
+
+        def on_batch_end(self, net, training, **kwargs):
+            if training:
+                self.weights.append(net.module_.weight.detach().clone())
+
+    own = Own()
+    model = quick(module=torch.nn.Linear(6, 1), max_epochs=1, callbacks=[own]).fit(*data)
+    torch.testing.assert_close(model.net_.module_.weight, torch.stack(own.weights).mean(dim=0))
+
+
+def test_probabilities_are_calibrated_and_rise_with_the_score():
+    X, y = make_classification(3000, 6, n_informative=4, weights=[0.8], flip_y=0.2, random_state=0)
+    model = quick(max_epochs=8).fit(X[:2000], y[:2000])
+    probabilities = model.predict_proba(X[2000:])
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
-    order = np.argsort(model.decision_function(X))
+    order = np.argsort(model.decision_function(X[2000:]))
     assert np.all(np.diff(probabilities[order, 1]) >= 0)
-    np.testing.assert_array_equal(model.classes_[probabilities.argmax(axis=1)], model.predict(X))
+    assert abs(probabilities[:, 1].mean() - y[2000:].mean()) < 0.05
+    plain = expit(model.decision_function(X[2000:]))
+    assert log_loss(y[2000:], probabilities[:, 1]) < log_loss(y[2000:], plain) - 0.05
 
 
 def test_constraints_can_be_given_in_every_way(data):
     ways = ["recall >= 0.5", mf.recall >= 0.5, ["recall >= 0.5"], (mf.recall >= 0.5,)]
-    made = {
-        quick(metric="precision", subject_to=way, max_epochs=1, threshold="tuned").fit(*data).metric_
-        for way in ways
-    }
+    made = {quick(metric="precision", subject_to=way, max_epochs=1).fit(*data).metric_ for way in ways}
     assert made == {mf.precision_at_recall(0.5)}
 
 
@@ -205,7 +243,7 @@ def test_a_search_prefers_the_model_that_meets_the_constraint(data):
     ids=["(n, 1)", "(n,)"],
 )
 def test_any_module_with_one_logit_will_do(data, output):
-    assert quick(module=output).fit(*data).predict(data[0]).shape == (300,)
+    assert quick(module=output, lr=0.1).fit(*data).predict(data[0]).shape == (300,)
 
 
 def test_a_given_module_is_copied(data):
@@ -217,12 +255,13 @@ def test_a_given_module_is_copied(data):
 
 
 def test_cross_entropy_is_trained_in_the_same_way(data):
-    model = quick(loss="cross-entropy", threshold="tuned").fit(*data)
+    model = quick(loss="cross-entropy").fit(*data)
     assert model.score(*data) > 0.3
 
 
 def test_without_held_out_rows_every_epoch_is_run(data):
-    model = quick(validation_fraction=None).fit(*data)
+    model = quick(validation_fraction=None, cut="zero").fit(*data)
+    assert model.calibration_ is None
     assert (model.n_iter_, model.best_epoch_, model.threshold_) == (4, 4, 0.0)
 
 
@@ -239,7 +278,7 @@ def test_an_interrupt_before_the_first_epoch_ends_is_passed_on(data):
 
 def test_a_training_that_goes_on_ends_as_if_it_had_never_stopped(data, tmp_path):
     file = tmp_path / "training.pt"
-    settings = {"max_epochs": 6, "patience": 4, "threshold": "tuned"}
+    settings = {"max_epochs": 6, "patience": 4}
     whole = quick(**settings).fit(*data)
     assert quick(**settings, checkpoint=file, callbacks=[Interrupt(epoch=4)]).fit(*data).interrupted_
     continued = quick(**settings, checkpoint=file).fit(*data)
@@ -260,14 +299,18 @@ def test_a_foreign_checkpoint_is_refused(data, tmp_path):
     ("settings", "sentence"),
     [
         ({"loss": "hinge"}, "loss must be"),
-        ({"threshold": 0.5}, "threshold must be"),
-        ({"threshold": "tuned", "validation_fraction": None}, "needs held-out rows"),
+        ({"cut": 0.5}, "cut must be"),
+        ({"validation_fraction": None}, "needs held-out rows"),
+        ({"min_share": 1}, "min_share must be"),
         ({"validation_fraction": 2}, "between 0 and 1"),
         ({"max_epochs": 0}, "max_epochs must be 1 or more"),
         ({"metric": "tp / (tp + fp + fn)"}, "is not supported"),
         ({"pos_label": "yes"}, "is not in the target"),
         ({"module": lambda n: torch.nn.Linear(n, 3)}, "one logit per row"),
-        ({"checkpoint": "x.pt", "validation_fraction": None}, "a checkpoint needs held-out rows"),
+        (
+            {"checkpoint": "x.pt", "validation_fraction": None, "cut": "zero"},
+            "a checkpoint needs held-out rows",
+        ),
     ],
     ids=lambda value: str(value)[:40] if isinstance(value, str) else "",
 )

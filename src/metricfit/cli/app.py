@@ -53,11 +53,12 @@ app = typer.Typer(
 )
 
 
-class Threshold(StrEnum):
+class Cut(StrEnum):
     """Where to decide."""
 
+    expected = "expected"
+    empirical = "empirical"
     zero = "zero"
-    tuned = "tuned"
 
 
 class Unknown(StrEnum):
@@ -166,9 +167,12 @@ def fit(
             help="The value that counts as positive. [default: 1, true or yes; otherwise the rarer one]"
         ),
     ] = None,
-    threshold: Annotated[
-        Threshold, typer.Option(help="Decide at 0, or where it is best on held-out rows.")
-    ] = Threshold.zero,
+    cut: Annotated[
+        Cut,
+        typer.Option(
+            help="Decide where the metric is best in expectation, or as counted, on held-out rows, or at 0."
+        ),
+    ] = Cut.expected,
     drop: Annotated[list[str] | None, typer.Option(help="A column to leave out; repeatable.")] = None,
     keep: Annotated[
         list[str] | None,
@@ -219,7 +223,7 @@ def fit(
             reading=Reading(delimiter, encoding),
             out=out,
             positive=positive,
-            threshold=threshold.value,
+            cut=cut.value,
             epochs=epochs,
             test_fraction=test_fraction,
             seed=seed,

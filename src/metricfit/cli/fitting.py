@@ -43,7 +43,7 @@ class FitOptions:
     reading: Reading
     out: Path
     positive: str | None
-    threshold: Literal["zero", "tuned"]
+    cut: Literal["expected", "empirical", "zero"]
     epochs: int
     test_fraction: float
     seed: int
@@ -64,7 +64,7 @@ class FitOptions:
             words += ["--encoding", self.reading.encoding]
         if self.positive is not None:
             words += ["--positive", self.positive]
-        words += ["--threshold", self.threshold, "--epochs", str(self.epochs), "--seed", str(self.seed)]
+        words += ["--cut", self.cut, "--epochs", str(self.epochs), "--seed", str(self.seed)]
         words += ["--test-fraction", str(self.test_fraction), "--out", str(self.out)]
         return shlex.join(words)
 
@@ -232,7 +232,7 @@ def _train_all(
 ) -> list[Trained]:
     trained: list[Trained] = []
     with screen.progress:
-        for way in the_ways(metric, options.threshold):
+        for way in the_ways(metric, options.cut):
             try:
                 one = train(
                     way,

@@ -19,6 +19,7 @@ from metricfit.sklearn import MetricClassifier
 
 __all__ = ["Trained", "Way", "as_method", "the_ways", "train"]
 
+Cut = Literal["expected", "empirical", "zero"]
 Watch = Callable[[str, int], Sequence[Any]]
 
 
@@ -29,7 +30,7 @@ class Way:
     key: str
     name: str
     loss: Literal["metric", "cross-entropy"]
-    threshold: Literal["zero", "tuned"]
+    cut: Cut
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +43,7 @@ class Trained:
     notes: tuple[str, ...]
 
 
-def the_ways(metric: mf.Metric, threshold: Literal["zero", "tuned"] = "zero") -> tuple[Way, ...]:
+def the_ways(metric: mf.Metric, cut: Cut = "expected") -> tuple[Way, ...]:
     """Return the ways to compare, ours first.
 
     Examples
@@ -50,12 +51,11 @@ def the_ways(metric: mf.Metric, threshold: Literal["zero", "tuned"] = "zero") ->
     >>> [way.name for way in the_ways(mf.f2)]
     ['trained for f2', 'cross-entropy', 'cross-entropy, tuned threshold']
     """
-    tuned = ", tuned threshold" if threshold == "tuned" else ""
     name = metric.name if len(metric.name) <= 30 else "the metric"
     return (
-        Way("ours", f"trained for {name}{tuned}", "metric", threshold),
+        Way("ours", f"trained for {name}", "metric", cut),
         Way("plain", "cross-entropy", "cross-entropy", "zero"),
-        Way("tuned", "cross-entropy, tuned threshold", "cross-entropy", "tuned"),
+        Way("tuned", "cross-entropy, tuned threshold", "cross-entropy", "empirical"),
     )
 
 
@@ -75,7 +75,7 @@ def train(
     classifier = MetricClassifier(
         metric,
         loss=way.loss,
-        threshold=way.threshold,
+        cut=way.cut,
         max_epochs=epochs,
         device=device,
         callbacks=watch(way.name, epochs) if watch else None,

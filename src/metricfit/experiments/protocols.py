@@ -67,7 +67,7 @@ PAPER = Protocol(
     glorot=True,
 )
 
-# The defaults of metricfit.sklearn.MetricClassifier.
+# The batches, steps and patience of metricfit.sklearn.MetricClassifier; not its averages and its cut.
 RECOMMENDED = Protocol(
     name="recommended",
     optimizer="adam",

@@ -8,9 +8,19 @@ if _missing:
         f"metricfit.sklearn needs {' and '.join(_missing)}; run pip install 'metricfit[sklearn]'"
     )
 
+from metricfit.sklearn.beta import BetaCalibration  # noqa: E402
 from metricfit.sklearn.classifier import MetricClassifier  # noqa: E402
 from metricfit.sklearn.ensemble import MetricEnsemble  # noqa: E402
 from metricfit.sklearn.network import MLP  # noqa: E402
-from metricfit.sklearn.threshold import Cut, best_cut, cut_at  # noqa: E402
+from metricfit.sklearn.threshold import Cut, best_cut, cut_at, expected_cut  # noqa: E402
 
-__all__ = ["MLP", "Cut", "MetricClassifier", "MetricEnsemble", "best_cut", "cut_at"]
+__all__ = [
+    "MLP",
+    "BetaCalibration",
+    "Cut",
+    "MetricClassifier",
+    "MetricEnsemble",
+    "best_cut",
+    "cut_at",
+    "expected_cut",
+]

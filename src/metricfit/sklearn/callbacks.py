@@ -1,4 +1,4 @@
-"""What happens after an epoch: the metric on the validation part, and a checkpoint to continue from."""
+"""What happens around an epoch: the loss and the rows, the metric on held-out rows, and a checkpoint."""
 
 from __future__ import annotations
 
@@ -15,20 +15,46 @@ from skorch.callbacks import Callback, EarlyStopping
 from skorch.history import History
 
 from metricfit import Metric
-from metricfit.sklearn.threshold import best_cut, cut_at
+from metricfit.data import PositiveSampler
+from metricfit.sklearn.averaging import AveragedWeights
+from metricfit.sklearn.beta import BetaCalibration
+from metricfit.sklearn.threshold import Cut, best_cut, cut_at, expected_cut, expected_value
 
-__all__ = ["Resume", "ValidationMetric", "completed_epochs"]
+__all__ = ["Progress", "Reshuffling", "Resume", "ValidationMetric", "completed_epochs"]
 
-RECORDED = ("epoch", "train_loss", "valid_loss", "valid_metric", "violation", "rank", "threshold", "dur")
+RECORDED = (
+    "epoch",
+    "train_loss",
+    "valid_loss",
+    "valid_metric",
+    "expected_metric",
+    "violation",
+    "rank",
+    "threshold",
+    "above",
+    "below",
+    "intercept",
+    "one_class",
+    "dur",
+)
 
 
 class ValidationMetric(Callback):
-    """Records the metric on the validation part after every epoch, and the threshold it was measured at."""
+    """Records how good an epoch is on the held-out rows, and with which cut and calibration.
 
-    def __init__(self, metric: Metric, labels: np.ndarray[Any, Any], tune: bool) -> None:
+    An epoch is ranked by the mean of two values at its cut: the metric of the counted confusion matrix, and
+    that of the expected one, in which every row counts by its calibrated probability. The counted value
+    jumps when a few rows change sides, and the best of many epochs is then the luckiest; the expected one
+    is smooth, and wrong where the calibration is. Constraints are judged by the counted confusion matrix.
+    """
+
+    def __init__(
+        self, metric: Metric, labels: np.ndarray[Any, Any], weights: np.ndarray[Any, Any] | None, cut: str
+    ) -> None:
         self.metric = metric
         self.labels = labels
-        self.tune = tune
+        self.weights = weights
+        self.cut = cut
 
     def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
         """Forget the scores of the last epoch."""
@@ -43,11 +69,61 @@ class ValidationMetric(Callback):
         """Record the value, what the constraints are missed by, and the rank, which decides."""
         scores = np.concatenate(self.logits_)
         self.logits_ = []
-        cut = (best_cut if self.tune else cut_at)(self.metric, scores, self.labels)
-        net.history.record("valid_metric", cut.value)
-        net.history.record("violation", cut.violation)
-        net.history.record("threshold", cut.threshold)
-        net.history.record("rank", cut.rank)
+        curve = BetaCalibration.fit(scores, self.labels, self.weights)
+        chances = curve(scores)
+        cut = self._cut(scores, chances)
+        expected = expected_value(self.metric, scores, chances, cut.threshold, weights=self.weights)
+        predicted = scores > cut.threshold
+        found = {
+            "valid_metric": cut.value,
+            "expected_metric": expected,
+            "violation": cut.violation,
+            "rank": Cut(cut.threshold, (cut.value + expected) / 2, cut.violation).rank,
+            "threshold": cut.threshold,
+            "one_class": int(predicted.all() or not predicted.any()),
+            **vars(curve),
+        }
+        for name, value in found.items():
+            net.history.record(name, value)
+
+    def _cut(self, scores: np.ndarray[Any, Any], chances: np.ndarray[Any, Any]) -> Cut:
+        if self.cut == "expected":
+            return expected_cut(self.metric, scores, self.labels, chances, weights=self.weights)
+        if self.cut == "empirical":
+            return best_cut(self.metric, scores, self.labels, weights=self.weights)
+        return cut_at(self.metric, scores, self.labels, weights=self.weights)
+
+
+class Reshuffling(Callback):
+    """Gives every epoch an order of rows that depends on its number only.
+
+    A training that goes on then has the batches of one that never stopped.
+    """
+
+    def __init__(self, sampler: PositiveSampler) -> None:
+        self.sampler = sampler
+
+    def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
+        """Set the order of the rows."""
+        self.sampler.set_epoch(net.history[-1, "epoch"] - 1)
+
+
+class Progress(Callback):
+    """Prints a line after every epoch."""
+
+    def __init__(self, name: str, epochs: int) -> None:
+        self.name = name
+        self.epochs = epochs
+
+    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
+        """Print the loss, and the metric on the held-out rows if there are any."""
+        row = net.history[-1]
+        line = f"epoch {row['epoch']} of {self.epochs}: loss {row['train_loss']:.4f}"
+        if "rank" in row:
+            best = max(net.history[:, "rank"])
+            line += f", {self.name} {row['valid_metric']:.4f} on held-out rows"
+            line += ", the best so far" if row["rank"] == best else ""
+        print(line, flush=True)
 
 
 class _MisfitError(Exception):
@@ -61,10 +137,17 @@ class Resume(Callback):
     to one set of data and settings, told by a fingerprint; of any other it is refused.
     """
 
-    def __init__(self, path: str | os.PathLike[str], fingerprint: str, stopping: EarlyStopping) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        fingerprint: str,
+        stopping: EarlyStopping,
+        averaged: AveragedWeights,
+    ) -> None:
         self.path = Path(path)
         self.fingerprint = fingerprint
         self.stopping = stopping
+        self.averaged = averaged
 
     def on_train_begin(self, net: Any, **kwargs: Any) -> None:
         """Continue from the file, if there is one."""
@@ -100,6 +183,7 @@ class Resume(Callback):
                 part.ndim and part.shape != weight.shape for part in held.values() if torch.is_tensor(part)
             ):
                 raise _MisfitError
+        self.averaged.restore(state["averaged"])
         torch.set_rng_state(state["generator"].cpu())
         self.stopping.misses_ = int(stopping["misses_"])
         self.stopping.dynamic_threshold_ = float(stopping["dynamic_threshold_"])
@@ -119,6 +203,7 @@ class Resume(Callback):
                 name: getattr(self.stopping, name)
                 for name in ("misses_", "dynamic_threshold_", "best_epoch_", "best_model_weights_")
             },
+            "averaged": self.averaged.state(),
             "generator": torch.get_rng_state(),
         }
         # By way of memory, since torch reports a full disk as a RuntimeError without a cause.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import warnings
 from collections.abc import Sequence
@@ -13,18 +12,18 @@ import numpy.typing as npt
 import torch
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
-from skorch.callbacks import EarlyStopping
-from skorch.dataset import Dataset
-from skorch.helper import predefined_split
 
-from metricfit import Constraint, Metric, MetricLoss, get_metric
-from metricfit.sklearn.callbacks import Resume, ValidationMetric, completed_epochs
-from metricfit.sklearn.network import CrossEntropy, LogitNet, ModuleLike, build_module
-from metricfit.sklearn.threshold import SLACK
+from metricfit import Constraint, Metric
+from metricfit.sklearn.averaging import AveragedWeights
+from metricfit.sklearn.beta import BetaCalibration
+from metricfit.sklearn.callbacks import completed_epochs
+from metricfit.sklearn.network import LogitNet, ModuleLike, build_module
+from metricfit.sklearn.rows import HeldOut, class_index, complete, row_weights, split, two_classes
+from metricfit.sklearn.settings import check_settings, constrained_metric
+from metricfit.sklearn.threshold import SLACK, cut_at
+from metricfit.sklearn.training import Training, make_net, next_rows, release
 
 __all__ = ["MetricClassifier"]
 
@@ -34,9 +33,10 @@ FloatArray = npt.NDArray[np.float64]
 class MetricClassifier(ClassifierMixin, BaseEstimator):
     """A binary classifier that is trained for the metric it will be judged by.
 
-    A part of the data is held out. After every epoch the metric is measured on it; training stops when the
-    metric has not improved for `patience` epochs, and the weights of the best epoch are kept. Among epochs
-    that miss a constraint on the held-out part, the best is the one that misses it least.
+    A part of the data is held out. After every epoch the metric is measured on it, at a cut chosen there;
+    training stops when it has not improved for `patience` epochs, and the best epoch is kept. Among epochs
+    that miss a constraint on the held-out part, the best is the one that misses it least. What is measured
+    and kept is the average of the weights over about an epoch.
 
     Parameters
     ----------
@@ -49,23 +49,34 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         number of features. It returns one logit per row. By default two hidden layers of 100 units.
     loss : {"metric", "cross-entropy"}
         "cross-entropy" trains the same network in the same way for cross-entropy, to compare with; the
-        metric then only chooses the epoch and the threshold.
-    threshold : {"zero", "tuned"}
-        Decide at 0, which is what the loss trains for, or at the score that is best on the held-out part
-        within the constraints.
+        metric then only chooses the epoch and the cut.
+    cut : {"expected", "empirical", "zero"}
+        The logit above which a row is predicted positive. "expected" calibrates the logits on the held-out
+        rows and takes the cut at which the metric of the expected confusion matrix is largest; "empirical"
+        takes the cut at which the metric is largest on the held-out rows, which is noisier; "zero" is where
+        the loss itself separates. Constraints have to hold on the held-out rows, and for "expected" also in
+        expectation.
     pos_label : object, optional
         The class that the metric counts as positive; by default the last in sorted order.
+    class_weight : dict or "balanced", optional
+        Weights of the classes, multiplied with `sample_weight`.
     max_epochs, batch_size, lr, weight_decay
         The training: passes over the data, rows per step, and what the optimizer takes.
+    min_share : float
+        The least share of positives in a batch. Where positives are rarer, each is visited several times in
+        an epoch, so that no game is without one. The cut is chosen on held-out rows, which have the share
+        of the data. 0 repeats none.
     optimizer : type
         A class of ``torch.optim``.
     validation_fraction : float or None
         The part of the data that is held out, with the same share of positives. With None nothing is: every
-        epoch is run, the last one is kept, and no threshold can be tuned.
+        epoch is run, the last one is kept, and the cut has to be "zero".
     patience : int
         So many epochs without improvement end the training.
     scale, solver, tol, group_size
         Passed to :class:`metricfit.MetricLoss`.
+    warm_start : bool
+        Whether :meth:`fit` begins with the weights of the last call.
     device : str
         Where to train, such as ``"cuda"``.
     callbacks : sequence of skorch callbacks, optional
@@ -73,6 +84,8 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
     checkpoint : path, optional
         A file that is rewritten after every epoch. If it exists, training goes on from there, with the same
         result as if it had never stopped.
+    verbose : int
+        1 prints a line per epoch.
     random_state : int, RandomState or None
         Decides on the split, the first weights and the order of the rows.
 
@@ -84,8 +97,11 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         What was trained for, with all constraints.
     threshold_ : float
         The logit above which a row is positive.
+    calibration_ : BetaCalibration or None
+        From logits to probabilities; None if nothing was held out.
     history_ : list of dict
-        Per epoch: ``train_loss``, ``valid_loss``, ``valid_metric``, ``violation``, ``threshold`` and more.
+        Per epoch: ``train_loss``, ``valid_loss``, ``valid_metric``, ``expected_metric``, ``violation``,
+        ``threshold`` and more.
     best_epoch_ : int
         The epoch that was kept, counted from 1.
     n_iter_ : int
@@ -94,6 +110,14 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         Whether the keyboard ended the training.
     net_ : skorch.NeuralNet
         The trained net.
+
+    Notes
+    -----
+    Missing values are refused; fill them first, as with ``make_pipeline(SimpleImputer(), StandardScaler(),
+    MetricClassifier())``. Features should be of about the same size, as for any network.
+
+    Weights of rows act in two ways. In training, rows are drawn in proportion to their weight, the same
+    number per epoch. On held-out rows, the confusion matrix adds up weights instead of rows.
 
     Examples
     --------
@@ -107,6 +131,11 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
     True
     """
 
+    calibration_: BetaCalibration | None
+    n_iter_: int
+    net_: LogitNet
+    _averaged: AveragedWeights | None
+
     def __init__(
         self,
         metric: Metric | str = "f1",
@@ -114,10 +143,12 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         subject_to: Constraint | str | Sequence[Constraint | str] | None = None,
         module: ModuleLike = None,
         loss: Literal["metric", "cross-entropy"] = "metric",
-        threshold: Literal["zero", "tuned"] = "zero",
+        cut: Literal["expected", "empirical", "zero"] = "expected",
         pos_label: object = None,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         max_epochs: int = 100,
         batch_size: int = 64,
+        min_share: float = 0.1,
         lr: float = 1e-3,
         weight_decay: float = 1e-3,
         optimizer: type[torch.optim.Optimizer] = torch.optim.AdamW,
@@ -127,19 +158,23 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         solver: str = "auto",
         tol: float = 1e-4,
         group_size: int | Literal["auto"] | None = "auto",
+        warm_start: bool = False,
         device: str = "cpu",
         callbacks: Sequence[Any] | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
+        verbose: int = 0,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.metric = metric
         self.subject_to = subject_to
         self.module = module
         self.loss = loss
-        self.threshold = threshold
+        self.cut = cut
         self.pos_label = pos_label
+        self.class_weight = class_weight
         self.max_epochs = max_epochs
         self.batch_size = batch_size
+        self.min_share = min_share
         self.lr = lr
         self.weight_decay = weight_decay
         self.optimizer = optimizer
@@ -149,24 +184,110 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         self.solver = solver
         self.tol = tol
         self.group_size = group_size
+        self.warm_start = warm_start
         self.device = device
         self.callbacks = callbacks
         self.checkpoint = checkpoint
+        self.verbose = verbose
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> MetricClassifier:
-        """Train on the rows of `X`, an array or a data frame of numbers, with labels `y` of two classes."""
-        self._check_settings()
-        X, y = validate_data(self, X, y, dtype=np.float32)
-        self.metric_ = self._constrained_metric()
-        labels = self._encoded(y)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        rows, held_out = self._split(labels, seed)
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None = None,
+        *,
+        groups: npt.ArrayLike | None = None,
+        validation_set: tuple[Any, Any] | tuple[Any, Any, Any] | None = None,
+    ) -> MetricClassifier:
+        """Train.
+
+        Parameters
+        ----------
+        X : array_like or data frame of shape (n, features)
+            Numbers, none of them missing.
+        y : array_like of shape (n,)
+            Labels of two classes.
+        sample_weight : array_like of shape (n,), optional
+            How much each row counts.
+        groups : array_like of shape (n,), optional
+            Rows of one group, such as those of one patient, are held out together or not at all.
+        validation_set : (X, y) or (X, y, sample_weight), optional
+            The rows to hold out; all of `X` is then trained on.
+        """
+        check_settings(self, held_out=validation_set is not None, groups=groups is not None)
+        again = self.warm_start and hasattr(self, "net_")
+        X, y = self._checked(X, y, reset=not again)
+        classes = two_classes(y)
+        if again and not np.array_equal(classes, self.classes_):
+            raise ValueError(
+                f"warm_start needs the classes of the last call, {self.classes_.tolist()}; "
+                f"the target has {classes.tolist()}"
+            )
+        self._begin(classes)
+        labels, weights = self._encoded(y), row_weights(sample_weight, self.class_weight, y)
+        rows, held_out = np.arange(len(labels)), None
+        if validation_set is not None:
+            held_out = self._given(*validation_set)
+        elif self.validation_fraction is not None:
+            rows, out = split(labels, self.validation_fraction, groups, self._seed)
+            held_out = HeldOut(X[out], labels[out], None if weights is None else weights[out])
+        if held_out is not None and held_out.weights is not None and not held_out.weights.any():
+            raise ValueError("the held-out rows weigh nothing; give rows of positive weight")
+        training = Training(
+            X[rows], labels[rows], None if weights is None else weights[rows], held_out, self._seed
+        )
         with torch.random.fork_rng():
-            torch.manual_seed(seed)
-            net, stopping = self._make_net(X, labels, rows, held_out, seed)
-            net.fit(X[rows], labels[rows])
+            torch.manual_seed(self._seed)
+            module = build_module(self.module, X.shape[1])
+            if again:
+                module.load_state_dict(self.net_.module_.state_dict())
+            net, stopping = make_net(self, training, module)
+            net.fit(training.table(), None)
         self._keep(net, stopping)
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: npt.ArrayLike | None = None, sample_weight: npt.ArrayLike | None = None
+    ) -> MetricClassifier:
+        """Train one epoch on some rows, none of which is held out.
+
+        The cut and the calibration stay those of :meth:`fit`. Without an earlier :meth:`fit` the cut is 0
+        and probabilities are not calibrated.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`fit`.
+        classes : array_like of shape (2,), optional
+            All classes, needed in the first call if `y` lacks one.
+        """
+        check_settings(self, held_out=True, groups=False)
+        first = not hasattr(self, "net_")
+        X, y = self._checked(X, y, reset=first)
+        if first:
+            self._begin(two_classes(np.asarray(y if classes is None else classes)))
+            self.threshold_, self.calibration_ = 0.0, None
+        strange = np.setdiff1d(y, self.classes_)
+        if len(strange):
+            raise ValueError(
+                f"y holds {strange[0]}, which is none of the classes {self.classes_.tolist()}; "
+                "name all classes in the first call"
+            )
+        weights = row_weights(sample_weight, self.class_weight, y)
+        training = Training(X, self._encoded(y), weights, None, self._seed)
+        epochs = 0 if first else self.n_iter_
+        averaged = self._averaged or AveragedWeights(1)
+        with torch.random.fork_rng():
+            torch.manual_seed(self._seed + epochs)
+            if first:
+                self.net_ = make_net(self, training, build_module(self.module, X.shape[1]))[0]
+            next_rows(self, self.net_, training, averaged)
+            self.net_.partial_fit(training.table(), None)
+        release(self.net_)
+        self._averaged, self.history_ = averaged, completed_epochs(self.net_.history)
+        self.n_iter_ = self.best_epoch_ = len(self.history_)
+        self.interrupted_ = self.n_iter_ == epochs
         return self
 
     def decision_function(self, X: Any) -> FloatArray:
@@ -181,24 +302,26 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[codes])
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return the logistic function of the decision function, which is no calibrated probability.
+        """Return the probability of each class, calibrated on the held-out rows.
 
-        It rises with the score and is one half at the threshold, so that rows can be ranked with it and the
-        larger column is the prediction. A loss that trains for decisions leaves nothing in the score that
-        says how often a row is positive; for probabilities put ``CalibratedClassifierCV`` around it.
+        The prediction is not the larger of the two: what is best for the metric may be to predict positive
+        from a probability of 0.2 on. If nothing was held out, it is the logistic function of the logit, good
+        for ranking only.
         """
-        upper = expit(self.decision_function(X))
-        return np.column_stack((1.0 - upper, upper))
+        logits = self._logits(X)
+        positive = expit(logits) if self.calibration_ is None else self.calibration_(logits)
+        columns = (1.0 - positive, positive) if self._positive == 1 else (positive, 1.0 - positive)
+        return np.column_stack(columns)
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
         """Return the score of the prediction by ``metric_``, see :meth:`metricfit.Metric.score`.
 
         Predictions that break a constraint score below all that meet them. The plain number is
         ``metric_.objective.score(y_true, y_pred)``.
         """
-        predicted = self.predict(X)
-        positive = self.classes_[self._positive]
-        return float(self.metric_.score(np.asarray(y) == positive, predicted == positive))
+        predicted = self.predict(X) == self.classes_[self._positive]
+        truth = np.asarray(y) == self.classes_[self._positive]
+        return float(self.metric_.score(truth, predicted, sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -208,161 +331,68 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
     @property
     def _positive(self) -> int:
         """The index of the positive class."""
-        return 1 if self.pos_label is None or self.classes_[1] == self.pos_label else 0
+        return class_index(self.classes_, self.pos_label)
 
-    def _check_settings(self) -> None:
-        if self.loss not in ("metric", "cross-entropy"):
-            raise ValueError(f'loss must be "metric" or "cross-entropy", got {self.loss!r}')
-        if self.threshold not in ("zero", "tuned"):
-            raise ValueError(f'threshold must be "zero" or "tuned", got {self.threshold!r}')
-        if self.validation_fraction is None:
-            if self.threshold == "tuned":
-                raise ValueError(
-                    'threshold="tuned" needs held-out rows; give validation_fraction, such as 0.2'
-                )
-        elif not 0.0 < self.validation_fraction < 1.0:
-            raise ValueError(
-                f"validation_fraction must be between 0 and 1, or None, got {self.validation_fraction!r}"
-            )
-        for name in ("max_epochs", "batch_size", "patience"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be 1 or more, got {getattr(self, name)!r}")
+    def _begin(self, classes: npt.NDArray[Any]) -> None:
+        class_index(classes, self.pos_label)
+        self.classes_ = classes
+        self.metric_ = constrained_metric(self.metric, self.subject_to)
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._averaged = None
 
-    def _constrained_metric(self) -> Metric:
-        metric = get_metric(self.metric)
-        if self.subject_to is None:
-            return metric
-        given = self.subject_to
-        constraints: list[Constraint] = []
-        for constraint in (given,) if isinstance(given, str | Constraint) else tuple(given):
-            if isinstance(constraint, str):
-                constraints += get_metric(f"accuracy subject to {constraint}").constraints
-            else:
-                constraints.append(constraint)
-        return metric.subject_to(*constraints) if constraints else metric
+    def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
+        X, y = validate_data(self, X, y, dtype=np.float32, reset=reset, ensure_all_finite="allow-nan")
+        return complete(X, getattr(self, "feature_names_in_", None)), y
 
     def _encoded(self, y: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         """Return 1 for the positive class and 0 for the other."""
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) > 2:
+        return np.asarray(np.asarray(y).reshape(-1) == self.classes_[self._positive], dtype=np.int64)
+
+    def _given(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> HeldOut:
+        X, y = self._checked(X, y, reset=False)
+        if not np.array_equal(np.unique(y), self.classes_):
             raise ValueError(
-                f"Only binary classification is supported. The type of the target is {type_of_target(y)}, "
-                f"with {len(self.classes_)} classes."
+                f"the validation_set must have rows of both classes, {self.classes_.tolist()}; "
+                f"it has {np.unique(y).tolist()}"
             )
-        if len(self.classes_) < 2:
-            raise ValueError(f"two classes are needed, but the target has one class only: {self.classes_[0]}")
-        if self.pos_label is not None and self.pos_label not in self.classes_:
-            first, second = self.classes_
-            raise ValueError(
-                f"pos_label={self.pos_label!r} is not in the target; it has {first} and {second}"
-            )
-        return np.asarray(codes.reshape(-1) == self._positive, dtype=np.int64)
-
-    def _split(
-        self, labels: npt.NDArray[np.int64], seed: int
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
-        everything = np.arange(len(labels))
-        if self.validation_fraction is None:
-            return everything, None
-        counts = np.bincount(labels, minlength=2)
-        held = int(np.ceil(self.validation_fraction * len(labels)))
-        if counts.min() < 2 or held < 2 or len(labels) - held < 2:
-            raise ValueError(
-                f"holding out a part of {len(labels)} samples needs two of each class at least, "
-                f"got {counts[1]} positives and {counts[0]} negatives; set validation_fraction=None"
-            )
-        rows, held_out = train_test_split(everything, test_size=held, stratify=labels, random_state=seed)
-        return rows, held_out
-
-    def _make_net(
-        self,
-        X: npt.NDArray[np.float32],
-        labels: npt.NDArray[np.int64],
-        rows: npt.NDArray[np.int64],
-        held_out: npt.NDArray[np.int64] | None,
-        seed: int,
-    ) -> tuple[Any, Any]:
-        module = build_module(self.module, X.shape[1])
-        callbacks: list[Any] = []
-        stopping = None
-        if held_out is not None:
-            tune = self.threshold == "tuned"
-            stopping = EarlyStopping(
-                monitor="rank", lower_is_better=False, patience=self.patience, threshold=0.0, load_best=True
-            )
-            callbacks = [ValidationMetric(self.metric_, labels[held_out], tune), *(self.callbacks or ())]
-            callbacks.append(stopping)
-            if self.checkpoint is not None:
-                callbacks.append(
-                    Resume(self.checkpoint, self._fingerprint(X, labels, module, seed), stopping)
-                )
-        elif self.checkpoint is not None:
-            raise ValueError("a checkpoint needs held-out rows; give validation_fraction, such as 0.2")
-        else:
-            callbacks = list(self.callbacks or ())
-        validation = None if held_out is None else Dataset(X[held_out], labels[held_out])
-        net = LogitNet(
-            module,
-            criterion=CrossEntropy() if self.loss == "cross-entropy" else self._metric_loss(),
-            optimizer=self.optimizer,
-            optimizer__weight_decay=self.weight_decay,
-            lr=self.lr,
-            batch_size=self.batch_size,
-            max_epochs=self.max_epochs,
-            iterator_train__shuffle=True,
-            train_split=None if validation is None else predefined_split(validation),
-            callbacks=callbacks,
-            callbacks__print_log=None,
-            device=self.device,
-            verbose=0,
-        )
-        return net, stopping
-
-    def _metric_loss(self) -> MetricLoss:
-        # A constraint that no prediction can meet on the labels of one small group is no reason to stop.
-        return MetricLoss(
-            self.metric_,
-            scale=self.scale,
-            solver=self.solver,
-            tol=self.tol,
-            group_size=self.group_size,
-            infeasible="skip",
-        )
-
-    def _fingerprint(
-        self, X: npt.NDArray[np.float32], labels: npt.NDArray[np.int64], module: torch.nn.Module, seed: int
-    ) -> str:
-        """Return a digest of all that the course of the training depends on, but for when it ends."""
-        digest = hashlib.sha256(np.ascontiguousarray(X).tobytes() + labels.tobytes())
-        names = "loss threshold batch_size lr weight_decay validation_fraction scale solver tol group_size"
-        settings = [repr(getattr(self, name)) for name in names.split()]
-        settings += [repr(self.metric_), repr(module), self.optimizer.__name__, str(seed)]
-        digest.update("\n".join(settings).encode())
-        return digest.hexdigest()
+        return HeldOut(X, self._encoded(y), row_weights(sample_weight, self.class_weight, y))
 
     def _keep(self, net: Any, stopping: Any) -> None:
         """Take over what was learned, without what only the training needed."""
         self.history_ = completed_epochs(net.history)
         if not self.history_:
             raise KeyboardInterrupt
-        self.n_iter_ = len(self.history_)
+        self.net_, self.n_iter_ = net, len(self.history_)
         stopped = stopping is not None and stopping.misses_ >= self.patience
         self.interrupted_ = self.n_iter_ < self.max_epochs and not stopped
         self.best_epoch_ = self.n_iter_ if stopping is None else int(stopping.best_epoch_)
-        best = self.history_[self.best_epoch_ - 1]
-        self.threshold_ = float(best.get("threshold", 0.0))
-        if best.get("violation", 0.0) > SLACK:
+        self.threshold_ = 0.0
+        self.calibration_ = None
+        if stopping is not None:
+            best = self.history_[self.best_epoch_ - 1]
+            self.threshold_ = best["threshold"]
+            self.calibration_ = BetaCalibration(best["above"], best["below"], best["intercept"])
+            self._warn(best)
+        release(net)
+
+    def _warn(self, best: dict[str, float]) -> None:
+        if best["violation"] > SLACK:
             warnings.warn(
                 f"no epoch met the constraints of {self.metric_!r} on the held-out rows; the best "
                 f"misses them by {best['violation']:.3g}. Train for more epochs, or relax the constraints",
-                stacklevel=3,
+                stacklevel=4,
             )
-        net.set_params(callbacks=None, train_split=None)
-        self.net_ = net
+        if best["one_class"]:
+            warnings.warn(
+                f"the model predicts one class only on the held-out rows: either the features say little "
+                f"about the target, or {self.metric_.name} is highest so. Look at predict_proba, give "
+                "other features or more rows, or choose another metric or constraint",
+                stacklevel=4,
+            )
 
     def _logits(self, X: Any) -> FloatArray:
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float32, reset=False)
+        X = validate_data(self, X, dtype=np.float32, reset=False, ensure_all_finite="allow-nan")
+        X = complete(X, getattr(self, "feature_names_in_", None))
         logits: torch.Tensor = self.net_.forward(X, training=False)
         return logits.cpu().double().numpy()

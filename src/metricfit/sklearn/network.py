@@ -6,11 +6,14 @@ import copy
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from skorch import NeuralNet
 from torch import Tensor, nn
+from torch.utils.data import DataLoader, Dataset, Sampler
 
-__all__ = ["MLP", "CrossEntropy", "LogitNet", "ModuleLike", "build_module", "one_logit_per_row"]
+__all__ = ["MLP", "CrossEntropy", "LogitNet", "ModuleLike", "Table", "build_module", "one_logit_per_row"]
 
 ModuleLike: TypeAlias = nn.Module | Callable[[int], nn.Module] | None
 
@@ -56,8 +59,51 @@ class CrossEntropy(nn.Module):
         return nn.functional.binary_cross_entropy_with_logits(logits, targets.to(logits.dtype))
 
 
+class Table(Dataset[tuple[Tensor, Tensor]]):
+    """Rows and their labels, from which a ``DataLoader`` takes a batch at once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> features, labels = Table(np.eye(3, dtype=np.float32), np.array([0, 1, 0])).__getitems__([0, 1])
+    >>> features.shape, labels
+    (torch.Size([2, 3]), tensor([0, 1]))
+    """
+
+    def __init__(self, X: npt.NDArray[np.float32], labels: npt.NDArray[np.int64]) -> None:
+        self.X, self.labels = torch.from_numpy(X), torch.from_numpy(labels)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, row: int) -> tuple[Tensor, Tensor]:
+        return self.X[row], self.labels[row]
+
+    def __getitems__(self, rows: list[int]) -> tuple[Tensor, Tensor]:
+        """Return several rows together."""
+        return self.X[rows], self.labels[rows]
+
+    @staticmethod
+    def collate(batch: Any) -> Any:
+        """Return what :meth:`__getitems__` made, which is a batch already."""
+        return batch
+
+
 class LogitNet(NeuralNet):
-    """A skorch net whose module returns one logit per row, as ``(n, 1)`` or ``(n,)``."""
+    """A skorch net whose module returns one logit per row, as ``(n, 1)`` or ``(n,)``.
+
+    It trains on a :class:`Table`, in the batches of `sampler`.
+    """
+
+    def __init__(self, *args: Any, sampler: Sampler[list[int]] | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.sampler = sampler
+
+    def get_iterator(self, dataset: Any, training: bool = False) -> Any:
+        """Return what goes over the batches of a data set."""
+        if training:
+            return DataLoader(dataset, batch_sampler=self.sampler, collate_fn=Table.collate)
+        return super().get_iterator(dataset, training=False)
 
     def infer(self, x: Any, **fit_params: Any) -> Tensor:
         """Return the logits of a batch, of shape ``(n,)``."""

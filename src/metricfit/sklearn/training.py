@@ -1,0 +1,141 @@
+"""The net that trains the estimator's network, with everything that happens on the way."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from skorch.callbacks import EarlyStopping
+from skorch.dataset import Dataset
+from skorch.helper import predefined_split
+
+from metricfit import MetricLoss
+from metricfit.data import PositiveSampler
+from metricfit.sklearn.averaging import AveragedWeights
+from metricfit.sklearn.callbacks import Progress, Reshuffling, Resume, ValidationMetric
+from metricfit.sklearn.network import CrossEntropy, LogitNet, Table
+from metricfit.sklearn.rows import HeldOut
+
+__all__ = ["Training", "make_net", "next_rows", "release"]
+
+# Rows that are scored together; more do not make it faster.
+SCORED = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What is trained on: rows, labels of 0 and 1, weights, held-out rows, and a seed."""
+
+    X: npt.NDArray[np.float32]
+    labels: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.float64] | None
+    held_out: HeldOut | None
+    seed: int
+
+    def table(self) -> Table:
+        """Return the rows for a ``DataLoader``."""
+        return Table(self.X, self.labels)
+
+    def sampler(self, batch_size: int, share: float) -> PositiveSampler:
+        """Return the order of the rows."""
+        visited = self.labels if self.weights is None else self.labels[self.weights > 0]
+        share = share if visited.any() else 0.0
+        return PositiveSampler(
+            self.labels,
+            batch_size,
+            share=share,
+            weights=self.weights,
+            seed=self.seed,
+            rank=0,
+            world_size=1,
+        )
+
+
+def make_net(
+    model: Any, training: Training, module: torch.nn.Module
+) -> tuple[LogitNet, EarlyStopping | None]:
+    """Return the net, and what ends its training if rows are held out."""
+    sampler = training.sampler(model.batch_size, model.min_share)
+    averaged = AveragedWeights(len(sampler))
+    callbacks: list[Any] = [averaged, Reshuffling(sampler)]
+    further = [*(model.callbacks or ())]
+    if model.verbose:
+        further.append(Progress(model.metric_.name, model.max_epochs))
+    stopping, validation, held_out = None, None, training.held_out
+    if held_out is not None:
+        stopping = EarlyStopping(
+            monitor="rank", lower_is_better=False, patience=model.patience, threshold=0.0, load_best=True
+        )
+        validation = Dataset(held_out.X, held_out.labels)
+        callbacks.append(ValidationMetric(model.metric_, held_out.labels, held_out.weights, model.cut))
+        further.append(stopping)
+        if model.checkpoint is not None:
+            fingerprint = _fingerprint(model, training, module)
+            further.append(Resume(model.checkpoint, fingerprint, stopping, averaged))
+    net = LogitNet(
+        module,
+        criterion=CrossEntropy() if model.loss == "cross-entropy" else _metric_loss(model),
+        optimizer=model.optimizer,
+        optimizer__weight_decay=model.weight_decay,
+        lr=model.lr,
+        batch_size=SCORED,
+        max_epochs=model.max_epochs,
+        sampler=sampler,
+        train_split=None if validation is None else predefined_split(validation),
+        callbacks=[*callbacks, *further],
+        callbacks__print_log=None,
+        device=model.device,
+        verbose=0,
+    )
+    return net, stopping
+
+
+def next_rows(model: Any, net: LogitNet, training: Training, averaged: AveragedWeights) -> None:
+    """Prepare a net that was trained before for one epoch on other rows."""
+    sampler = training.sampler(model.batch_size, model.min_share)
+    averaged.steps = len(sampler)
+    net.set_params(
+        callbacks=[averaged, Reshuffling(sampler), *(model.callbacks or ())],
+        sampler=sampler,
+        max_epochs=1,
+    )
+
+
+def release(net: LogitNet) -> None:
+    """Let go of the rows, and of what acted on them."""
+    net.set_params(callbacks=None, train_split=None, sampler=None)
+
+
+def _metric_loss(model: Any) -> MetricLoss:
+    # A constraint that no prediction can meet on the labels of one small group is no reason to stop.
+    return MetricLoss(
+        model.metric_,
+        scale=model.scale,
+        solver=model.solver,
+        tol=model.tol,
+        group_size=model.group_size,
+        infeasible="skip",
+    )
+
+
+def _fingerprint(model: Any, training: Training, module: torch.nn.Module) -> str:
+    """Return a digest of all that the course of the training depends on, but for when it ends."""
+    digest = hashlib.sha256()
+    held_out = training.held_out
+    arrays: list[Any] = [training.X, training.labels, training.weights]
+    if held_out is not None:
+        arrays += [held_out.X, held_out.labels, held_out.weights]
+    arrays += [value.float().numpy() for value in module.cpu().state_dict().values()]
+    for array in arrays:
+        if array is not None:
+            digest.update(repr(array.shape).encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+    names = "loss cut batch_size min_share lr weight_decay scale solver tol group_size"
+    settings = [repr(getattr(model, name)) for name in names.split()]
+    settings += [repr(model.metric_), repr(module), model.optimizer.__name__, str(training.seed)]
+    digest.update("\n".join(settings).encode())
+    return digest.hexdigest()
