@@ -7,6 +7,7 @@
 #include "execution.hpp"
 
 namespace metricfit {
+inline namespace METRICFIT_TARGET {
 
 // A matrix by rows; matrix[r][c].
 template <class T>
@@ -50,4 +51,5 @@ private:
     std::size_t used_ = 0;
 };
 
+}  // namespace METRICFIT_TARGET
 }  // namespace metricfit

@@ -12,10 +12,16 @@
 
 #include <cmath>
 
+// The solver is compiled once for each instruction set, and each copy has a namespace of its own.
+#ifndef METRICFIT_TARGET
+#define METRICFIT_TARGET strict
+#endif
+
 #define METRICFIT_INLINE inline __attribute__((always_inline))
 #define METRICFIT_RESTRICT __restrict__
 
 namespace metricfit {
+inline namespace METRICFIT_TARGET {
 
 template <class F>
 METRICFIT_INLINE void each(int count, F f) {
@@ -134,4 +140,5 @@ constexpr int LANES = 8;
 METRICFIT_INLINE constexpr int eights(int count) { return (count + LANES - 1) / LANES; }
 METRICFIT_INLINE constexpr int whole_eights(int count) { return eights(count) * LANES; }
 
+}  // namespace METRICFIT_TARGET
 }  // namespace metricfit

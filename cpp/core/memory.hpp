@@ -4,12 +4,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <initializer_list>
 #include <memory>
 #include <new>
 
 #include "state.hpp"
 
 namespace metricfit {
+inline namespace METRICFIT_TARGET {
 
 // What the memory of a solve has to be large enough for.
 struct Shape {
@@ -117,6 +119,7 @@ inline Workspace lay_out_workspace(Arena& arena, const Shape& shape) {
     w.scratch = arena.matrix(columns, groups);
     w.factor = arena.take<double>(along);
     w.factor_2 = arena.take<double>(along);
+    w.factors = arena.take<double>(std::size_t{4} * (groups + 4));
     w.order = arena.take<int>(sets);
     w.order_2 = arena.take<int>(sets);
     w.running = arena.take<double>(columns + 2);
@@ -168,4 +171,5 @@ private:
     std::unique_ptr<unsigned char[], Free> owned_;
 };
 
+}  // namespace METRICFIT_TARGET
 }  // namespace metricfit

@@ -8,6 +8,7 @@
 #include "parameters.hpp"
 
 namespace metricfit {
+inline namespace METRICFIT_TARGET {
 
 // The restricted game. The chain are the G + 1 sets made of the first 0, 1, ..., G groups; chain[j] is the row of the
 // tables that belongs to the size of set j. Sizes are measured in the unit of the weights.
@@ -97,6 +98,7 @@ struct Workspace {
     double *pull = nullptr, *seen = nullptr, *free = nullptr, *met = nullptr;  // (G / 8, A / 4, 4, 8) each, see items.hpp
     Matrix scratch;                  // (A, G)
     double *factor = nullptr, *factor_2 = nullptr;  // (max(A, G + 4))
+    double* factors = nullptr;       // (G + 4, 4)
     int *order = nullptr, *order_2 = nullptr;       // (G + 1)
     double *running = nullptr, *running_2 = nullptr, *running_3 = nullptr;  // (A + 2)
     double* filtered = nullptr;      // mean of the chain's random walk
@@ -121,4 +123,5 @@ METRICFIT_INLINE Border border_of(const Problem& problem, const Iterate& it) {
     return {q, f, f, f + q, f + 2 * q + 2, 2 * f + 2 * q + 2, 2 * f + 2 * q + 4, 2 * f + 2 * q + 4 + problem.constraints};
 }
 
+}  // namespace METRICFIT_TARGET
 }  // namespace metricfit

@@ -20,7 +20,7 @@ from metricfit.loss.record import BatchSolution
 from metricfit.loss.settings import Settings
 from metricfit.solvers import ConvergenceWarning, Solution
 from metricfit.solvers.device import Layout, PlayedGames, solve_games
-from metricfit.solvers.fast.restriction import whole_tables
+from metricfit.game.tables import whole_tables
 
 __all__ = ["DeviceOutcome", "play_on_device"]
 
@@ -91,7 +91,7 @@ class DeviceOutcome:
         solutions = []
         for group in range(groups):
             rows = slice(cuts[group], cuts[group + 1])
-            reach = whole_tables(self.settings.metric, cuts[group + 1] - cuts[group])[0].reach
+            reach = whole_tables(self.settings.metric, cuts[group + 1] - cuts[group]).reach
             for label in range(labels):
                 lower, upper = bounds[label, group].tolist()
                 gap = upper - lower

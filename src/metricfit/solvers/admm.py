@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from metricfit.game import Game, Strategy, adversary_values, clean, make_feasible, predictor_values
 from metricfit.metrics import Metric
-from metricfit.solvers.projection import project
+from metricfit._core import project
 from metricfit.solvers.solution import Answer
 
 __all__ = ["solve_admm"]
