@@ -1,27 +1,30 @@
-# `make demo` and `make test` need nothing but Python 3.11 or later; they build .venv themselves.
+# `make demo` and `make test` need Python 3.11 or later and a C++17 compiler; they build .venv themselves.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+CORE := CMakeLists.txt $(wildcard cpp/*/*.cpp cpp/*/*.hpp)
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow explore docs lint format types lock clean clean-kernels
+.PHONY: help demo test test-slow explore docs lint format types lock wheel clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
-# The stamp holds what was installed: a newer file with the same content installs nothing again.
-$(STAMP): requirements-dev.lock pyproject.toml
+# The stamp holds what was installed: a newer file with the same content installs nothing again. After a change in cpp/
+# the extension alone is built again, by the compiler's own rules.
+$(STAMP): requirements-dev.lock pyproject.toml $(CORE)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@if [ "$$(cat $(STAMP) 2>/dev/null)" != "$$(cat requirements-dev.lock pyproject.toml | cksum)" ]; then \
 		set -e; \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(grep '^torch==' requirements-dev.lock)"; \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.lock; \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .; \
-		cat requirements-dev.lock pyproject.toml | cksum > $(STAMP); \
-	else touch $(STAMP); fi
+		$(PIP) "$$(grep '^torch==' requirements-dev.lock)"; \
+		$(PIP) -r requirements-dev.lock; \
+	fi
+	@$(PIP) --no-deps --no-build-isolation --editable .
+	@cat requirements-dev.lock pyproject.toml | cksum > $(STAMP)
 
 demo: $(STAMP) ## train with cross-entropy and for the metric, and compare
 	@$(BIN)/metricfit demo
@@ -53,9 +56,10 @@ types: $(STAMP) ## check types
 lock: $(STAMP) ## pin what is installed in .venv
 	@$(BIN)/python -m pip freeze --exclude-editable | sed -e 's/+[a-z0-9.]*$$//' | grep -E '^[A-Za-z0-9_.-]+==' > requirements-dev.lock
 
-clean-kernels: ## forget compiled kernels, after editing one
-	find src -name '*.nb[ci]' -delete
+wheel: $(STAMP) ## build a wheel into dist, with all it needs but Python packages
+	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir build/wheel .
+	@$(BIN)/auditwheel repair --wheel-dir dist build/wheel/metricfit-*.whl
 
 clean: ## remove the environment and all caches
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist docs/_build docs/auto_examples
+	rm -rf $(VENV) src/metricfit/_core*.so .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist docs/_build docs/auto_examples
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -110,19 +110,6 @@ def test_prefixes_are_summed_up_as_any_other_sets_are(n, monkeypatch):
     np.testing.assert_allclose(quick, adversary_values(game, prefixes), rtol=0.0, atol=1e-11)
 
 
-@settings(deadline=None, max_examples=50)
-@given(
-    keys=st.lists(st.integers(-5, 5).map(float) | st.floats(-1e3, 1e3), max_size=120),
-    seed=st.integers(0, 2**32 - 1),
-)
-def test_sorting_from_any_order_sorts(keys, seed):
-    values = np.array(keys, dtype=np.float64)
-    order = np.random.default_rng(seed).permutation(values.size)
-    best_response.sort_ascending(values, order)
-    np.testing.assert_array_equal(values[order], np.sort(values))
-    np.testing.assert_array_equal(np.sort(order), np.arange(values.size))
-
-
 def test_a_predictor_that_misses_a_constraint_proves_nothing():
     game = make_game(mf.precision.subject_to(mf.recall >= 0.5), [0.1, 0.2, 0.3], [1, 0, 1])
     none = Strategy(np.array([0]), np.ones(1), np.zeros((1, 2)), np.array([0, 2, 3]))

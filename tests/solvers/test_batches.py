@@ -9,7 +9,6 @@ import pytest
 
 import metricfit as mf
 from metricfit.solvers.fast import judge_fast
-from metricfit.solvers.fast.playing import solve_games
 
 METRICS = [mf.f2, mf.kappa, mf.accuracy, mf.mcc]
 
@@ -77,15 +76,27 @@ def test_what_the_quick_way_misses_is_solved_the_thorough_one(monkeypatch):
         same(one, other)
 
 
-def test_one_compilation_serves_all_kinds_of_games():
+def test_the_layout_of_the_scores_in_memory_makes_no_difference():
     labels = np.arange(12) % 2
     strided = np.linspace(-0.5, 0.5, 24)[::2]
     frozen = strided.copy()
     frozen.flags.writeable = False
-    for scores in (strided, frozen, strided.astype(np.float32), list(strided)):
-        mf.solve(mf.f1, scores)
-        mf.solve(mf.precision_at_recall(0.5), scores, labels)
-        mf.solve(mf.precision_at_recall_specificity(0.5, 0.3), scores, labels)
-    mf.solve_many(mf.f1, [strided, strided[::-1]], threads=2)
-    mf.solve(mf.f1, np.linspace(-0.1, 0.1, 450), tol=1e-2)
-    assert len(solve_games.signatures) == 1
+    for metric in (mf.f1, mf.precision_at_recall(0.5), mf.precision_at_recall_specificity(0.5, 0.3)):
+        expected = mf.solve(metric, strided.copy(), labels)
+        for scores in (strided, frozen, list(strided)):
+            same(mf.solve(metric, scores, labels), expected)
+
+
+def test_what_was_solved_before_makes_no_difference():
+    metrics = (mf.f2, mf.kappa, mf.precision_at_recall(0.6))
+
+    def solved(games):
+        found = {}
+        for game in games:
+            metric, n = metrics[game % 3], 2 + game
+            scores = np.random.default_rng(game).normal(size=n) / n
+            solution = mf.solve(metric, scores, np.arange(n) % 3 == 0)
+            found[game] = solution.value, solution.iterations
+        return found
+
+    assert solved(range(40)) == solved(reversed(range(40)))

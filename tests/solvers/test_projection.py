@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metricfit.solvers.projection import project
+from metricfit._core import project
 
 
 @settings(deadline=None, max_examples=100)

@@ -11,21 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from metricfit.game.compiled import kernel
+from metricfit import _core
 from metricfit.game.definition import TABLE_LIMIT, Game
 from metricfit.game.feasibility import constraint_slacks, slack_tolerances
-from metricfit.game.large_game import bottom_bounds
 from metricfit.game.rounding import lower_rounding, upper_rounding
 from metricfit.game.strategy import Strategy
 
-__all__ = [
-    "adversary_values",
-    "bounds",
-    "predictor_values",
-    "small_adversary_values",
-    "small_predictor_values",
-    "sort_ascending",
-]
+__all__ = ["adversary_values", "bounds", "predictor_values"]
 
 # Cells of a table, and of item values, that are held at a time above TABLE_LIMIT.
 CHUNK_CELLS = 1 << 21
@@ -70,7 +62,7 @@ def predictor_values(
     """
     n = game.n
     if _is_small(n, adversary):
-        return small_predictor_values(
+        return _core.predictor_values(
             *game.metric.table(n),
             game.scores,
             game.split,
@@ -83,11 +75,11 @@ def predictor_values(
             game.offset,
         )
     values = np.empty(n + 1)
-    paid = _expected_score(game.scores, adversary.marginals, adversary.blocks)
+    paid = _core.expected_score(game.scores, adversary.marginals, adversary.blocks)
     step = _chunk(n, adversary)
     for start in range(0, n + 1, step):
         alpha, beta = game.payoff_columns(adversary.sizes, start, min(start + step, n + 1))
-        _top_sums(
+        _core.top_sums(
             alpha @ adversary.marginals,
             adversary.blocks,
             game.split,
@@ -124,7 +116,7 @@ def adversary_values(game: Game, predictor: Strategy) -> NDArray[np.float64]:
     """
     n = game.n
     if _is_small(n, predictor):
-        return small_adversary_values(
+        return _core.adversary_values(
             *game.metric.table(n),
             game.scores,
             predictor.sizes,
@@ -142,9 +134,9 @@ def adversary_values(game: Game, predictor: Strategy) -> NDArray[np.float64]:
         item_values = _summed(changes, alpha) if few else alpha.T @ predictor.marginals
         constant = predictor.weights @ beta
         if n <= TABLE_LIMIT:
-            _bottom_sums(item_values, predictor.blocks, game.scores, start, constant, values)
+            _core.bottom_sums(item_values, predictor.blocks, game.scores, start, constant, values)
         else:
-            bottom_bounds(
+            _core.bottom_bounds(
                 item_values,
                 predictor.blocks,
                 game.scores,
@@ -205,173 +197,3 @@ def _chunk(n: int, strategy: Strategy) -> int:
 def _is_small(n: int, strategy: Strategy) -> bool:
     """Whether plain loops beat the calls that a matrix product would take."""
     return n <= TABLE_LIMIT and n * strategy.marginals.size < SMALL_PRODUCT
-
-
-@kernel
-def small_predictor_values(
-    alpha: NDArray[np.float64],
-    beta: NDArray[np.float64],
-    scores: NDArray[np.float64],
-    split: int,
-    sizes: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    marginals: NDArray[np.float64],
-    blocks: NDArray[np.int64],
-    multipliers: NDArray[np.float64],
-    gain: NDArray[np.float64],
-    offset: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Do what :func:`predictor_values` does where the metric's whole table is there, with plain arrays."""
-    values = np.empty(scores.size + 1)
-    item_values, constant = _expected(alpha, beta, sizes, weights, marginals, False)
-    paid = _expected_score(scores, marginals, blocks)
-    _top_sums(item_values, blocks, split, 0, multipliers, gain, offset, constant, paid, values)
-    return values
-
-
-@kernel
-def small_adversary_values(
-    alpha: NDArray[np.float64],
-    beta: NDArray[np.float64],
-    scores: NDArray[np.float64],
-    sizes: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    marginals: NDArray[np.float64],
-    blocks: NDArray[np.int64],
-) -> NDArray[np.float64]:
-    """Do what :func:`adversary_values` does where the metric's whole table is there, with plain arrays."""
-    values = np.empty(scores.size + 1)
-    item_values, constant = _expected(alpha, beta, sizes, weights, marginals, True)
-    _bottom_sums(item_values, blocks, scores, 0, constant, values)
-    return values
-
-
-@kernel
-def _expected(
-    alpha: NDArray[np.float64],
-    beta: NDArray[np.float64],
-    sizes: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    marginals: NDArray[np.float64],
-    transposed: bool,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return what each item is worth, and what each size is worth, against a strategy."""
-    count, width = marginals.shape
-    rows = alpha.shape[0]
-    item_values = np.zeros((rows, width))
-    size_values = np.zeros(rows)
-    for row in range(rows):
-        for j in range(count):
-            size = sizes[j]
-            factor = alpha[size, row] if transposed else alpha[row, size]
-            size_values[row] += weights[j] * (beta[size, row] if transposed else beta[row, size])
-            for b in range(width):
-                item_values[row, b] += factor * marginals[j, b]
-    return item_values, size_values
-
-
-@kernel
-def _expected_score(
-    scores: NDArray[np.float64], marginals: NDArray[np.float64], blocks: NDArray[np.int64]
-) -> float:
-    total = 0.0
-    for b in range(marginals.shape[1]):
-        inside = 0.0
-        for i in range(blocks[b], blocks[b + 1]):
-            inside += scores[i]
-        included = 0.0
-        for j in range(marginals.shape[0]):
-            included += marginals[j, b]
-        total += inside * included
-    return total
-
-
-@kernel
-def sort_ascending(keys: NDArray[np.float64], order: NDArray[np.int64]) -> None:
-    """Sort `order` by key in place; in linear time if it is sorted but for a few neighbours.
-
-    That is how one size leaves it to the next. Otherwise coarser passes come first (Shell's sort).
-    """
-    inversions = 0
-    for i in range(1, order.size):
-        if keys[order[i - 1]] > keys[order[i]]:
-            inversions += 1
-    gap = 1
-    if 8 * inversions > order.size:
-        while gap < order.size // 3:
-            gap = 3 * gap + 1
-    while gap >= 1:
-        for i in range(gap, order.size):
-            item = order[i]
-            key = keys[item]
-            j = i - gap
-            while j >= 0 and keys[order[j]] > key:
-                order[j + gap] = order[j]
-                j -= gap
-            order[j + gap] = item
-        gap //= 3
-
-
-@kernel
-def _top_sums(
-    item_values: NDArray[np.float64],
-    blocks: NDArray[np.int64],
-    split: int,
-    start: int,
-    multipliers: NDArray[np.float64],
-    gain: NDArray[np.float64],
-    offset: NDArray[np.float64],
-    size_values: NDArray[np.float64],
-    paid: float,
-    values: NDArray[np.float64],
-) -> None:
-    """For each size `k` the sum of the `k` largest item values, and what does not depend on the items."""
-    count, width = item_values.shape
-    keys = np.empty(width)
-    order = np.arange(width)
-    for row in range(count):
-        k = start + row
-        shift, constant = 0.0, size_values[row] - paid
-        for c in range(multipliers.size):
-            shift += multipliers[c] * gain[c, k]
-            constant += multipliers[c] * offset[c, k]
-        for b in range(width):
-            value = item_values[row, b]
-            if blocks[b] < split:
-                value += shift
-            keys[b] = -value
-        sort_ascending(keys, order)
-        left = k
-        total = 0.0
-        for position in range(width):
-            if left == 0:
-                break
-            b = order[position]
-            taken = min(left, blocks[b + 1] - blocks[b])
-            total -= taken * keys[b]
-            left -= taken
-        values[k] = total + constant
-
-
-@kernel
-def _bottom_sums(
-    item_values: NDArray[np.float64],
-    blocks: NDArray[np.int64],
-    scores: NDArray[np.float64],
-    start: int,
-    constant: NDArray[np.float64],
-    values: NDArray[np.float64],
-) -> None:
-    """For each size `l` the sum of the `l` smallest item values less scores, and the constant."""
-    count, width = item_values.shape
-    keys = np.empty(scores.size)
-    order = np.arange(scores.size)
-    for row in range(count):
-        for b in range(width):
-            for i in range(blocks[b], blocks[b + 1]):
-                keys[i] = item_values[row, b] - scores[i]
-        sort_ascending(keys, order)
-        total = 0.0
-        for position in range(start + row):
-            total += keys[order[position]]
-        values[start + row] = total + constant[row]

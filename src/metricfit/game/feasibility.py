@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from metricfit.game.compiled import kernel
+from metricfit import _core
 from metricfit.game.errors import InfeasibleConstraintsError
 from metricfit.game.linear_program import minimise
 from metricfit.game.strategy import Strategy, mix
@@ -81,12 +81,12 @@ def constraint_rows(
     unit_gain, unit_offset, unit = _in_units(gain, offset, positives)
     enough = -ACCEPTED * SLACK_TOLERANCE
     for c, constraint in enumerate(constraints):
-        best = _best_pure(unit_gain[c : c + 1], unit_offset[c : c + 1], positives)[2]
+        best = _core.best_pure(unit_gain[c : c + 1], unit_offset[c : c + 1], positives)[2]
         if best < enough:
             raise InfeasibleConstraintsError(_sentence(constraint, best * unit[c], (), n, positives, allowed))
     for c in range(1, len(constraints)):
         known = slice(0, c + 1)
-        if _best_pure(unit_gain[known], unit_offset[known], positives)[2] >= 0.0:
+        if _core.best_pure(unit_gain[known], unit_offset[known], positives)[2] >= 0.0:
             continue
         if _best_mixed(unit_gain[known], unit_offset[known], positives)[1] < enough:
             best = _best_beside_others(unit_gain[known], unit_offset[known], positives) * unit[c]
@@ -135,7 +135,7 @@ def most_slack(gain: NDArray[np.float64], offset: NDArray[np.float64], split: in
     array([0.5, 0.5, 0. ])
     """
     n = gain.shape[1] - 1
-    k, m, slack = _best_pure(gain, offset, split)
+    k, m, slack = _core.best_pure(gain, offset, split)
     if slack > PURE_SLACK or gain.shape[0] == 1:
         sizes, weights, hits = np.array([k]), np.ones(1), np.array([m])
     else:
@@ -168,7 +168,7 @@ def constraint_slacks(
     >>> constraint_slacks(gain, offset, 2, most_slack(gain, offset, 2))
     array([0.5])
     """
-    return _slacks(
+    return _core.constraint_slacks(
         gain,
         offset,
         split,
@@ -177,27 +177,6 @@ def constraint_slacks(
         predictor.marginals,
         predictor.blocks,
     )
-
-
-@kernel
-def _slacks(
-    gain: NDArray[np.float64],
-    offset: NDArray[np.float64],
-    split: int,
-    sizes: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    marginals: NDArray[np.float64],
-    blocks: NDArray[np.int64],
-) -> NDArray[np.float64]:
-    result = np.zeros(gain.shape[0])
-    for j in range(sizes.size):
-        hits = 0.0
-        for b in range(blocks.size - 1):
-            if blocks[b] < split:
-                hits += (blocks[b + 1] - blocks[b]) * marginals[j, b]
-        for c in range(result.size):
-            result[c] += gain[c, sizes[j]] * hits + offset[c, sizes[j]] * weights[j]
-    return result
 
 
 def make_feasible(
@@ -224,7 +203,7 @@ def make_feasible(
         return predictor
     for c in np.flatnonzero(slacks < enough):
         own_gain, own_offset = gain[c : c + 1], offset[c : c + 1]
-        if _best_pure(own_gain, own_offset, split)[2] < PURE_SLACK:
+        if _core.best_pure(own_gain, own_offset, split)[2] < PURE_SLACK:
             predictor = _press(own_gain, own_offset, split, predictor)
     slacks = constraint_slacks(gain, offset, split, predictor)
     safe = most_slack(gain, offset, split)
@@ -276,42 +255,6 @@ def _extremes(n: int, split: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]
     """Fewest and most items before the split in a set of each size."""
     sizes = np.arange(n + 1)
     return np.maximum(sizes - (n - split), 0), np.minimum(sizes, split)
-
-
-@kernel
-def _best_pure(
-    gain: NDArray[np.float64], offset: NDArray[np.float64], split: int
-) -> tuple[int, float, float]:
-    """One size `k` and average `m` with the largest smallest slack; returns (k, m, slack).
-
-    At fixed `k` the smallest of affine functions of `m` is concave, so it peaks at an extreme of `m`
-    or where two of them cross.
-    """
-    constraints, columns = gain.shape
-    n = columns - 1
-    best_k, best_m, best = 0, 0.0, -np.inf
-    for k in range(columns):
-        low = float(max(k - (n - split), 0))
-        high = float(min(k, split))
-        for first in range(constraints):
-            for second in range(-2, first):
-                if second == -2:
-                    m = low
-                elif second == -1:
-                    m = high
-                else:
-                    slope = gain[first, k] - gain[second, k]
-                    if slope == 0.0:
-                        continue
-                    m = (offset[second, k] - offset[first, k]) / slope
-                    if not low < m < high:
-                        continue
-                worst = np.inf
-                for c in range(constraints):
-                    worst = min(worst, gain[c, k] * m + offset[c, k])
-                if worst > best:
-                    best_k, best_m, best = k, m, worst
-    return best_k, best_m, best
 
 
 def _corner_slacks(gain: NDArray[np.float64], offset: NDArray[np.float64], split: int) -> NDArray[np.float64]:

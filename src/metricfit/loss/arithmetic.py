@@ -1,113 +1,91 @@
-"""From logits to the scores of games, and from their solutions to losses and slopes.
-
-It is compiled for the sake of small batches, where every call of NumPy counts.
-"""
+"""From logits to the scores of games, and from their solutions to losses and slopes."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metricfit.game.compiled import kernel
-
-__all__ = ["prepare", "settle_up"]
+__all__ = ["PreparedGames", "losses_and_gradients", "prepare"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-@kernel
-def prepare(
-    logits: Floats,
-    targets: Floats,
-    places: Ints,
-    factor: float,
-    limit: float,
-    scores: Floats,
-    excess: Floats,
-    labels: NDArray[np.bool_],
-    positives: Ints,
-) -> bool:
-    """Write down scores and labels of games; return whether all logits are finite and all targets 0 or 1.
+class PreparedGames(NamedTuple):
+    """Games of one size, ready to be solved.
 
-    Parameters
+    Attributes
     ----------
-    logits, targets : ndarray, shape (entries,)
-        The flattened batch.
     places : ndarray of int, shape (games, items)
-        Where in it the items of each game are.
+        Where in the flattened batch the items of each game are.
     factor : float
-        What logits are multiplied with.
-    limit : float
-        Models diverge, and huge scores would drown the metric in rounding. What is beyond the limit goes
-        from ``scores`` to ``excess``.
-    scores, excess, labels : ndarray, shape (games, items)
-        Are filled.
-    positives : ndarray of int, shape (games,)
-        Is filled with the number of labels that are true.
+        What logits were multiplied with.
+    scores : ndarray, shape (games, items)
+        Clipped to a limit: models diverge, and huge scores would drown the metric in rounding.
+    excess : ndarray, shape (games, items)
+        What was clipped off.
+    labels : ndarray of bool, shape (games, items)
     """
-    usable = True
-    for game in range(places.shape[0]):
-        positives[game] = 0
-        for i in range(places.shape[1]):
-            place = places[game, i]
-            psi, target = logits[place] * factor, targets[place]
-            usable &= np.isfinite(logits[place]) and (target == 0.0 or target == 1.0)
-            scores[game, i] = min(max(psi, -limit), limit)
-            excess[game, i] = psi - scores[game, i]
-            labels[game, i] = target == 1.0
-            positives[game] += labels[game, i]
-    return usable
+
+    places: Ints
+    factor: float
+    scores: Floats
+    excess: Floats
+    labels: NDArray[np.bool_]
 
 
-@kernel
-def settle_up(
-    slots: Ints,
-    places: Ints,
-    factor: float,
-    scores: Floats,
-    excess: Floats,
-    labels: NDArray[np.bool_],
-    best: Floats,
-    verdict: Floats,
-    inclusion: Floats,
-    losses: Floats,
-    slopes: Floats,
-) -> float:
-    """Write down the losses of games and their derivatives in the logits; return the largest gap.
+def prepare(
+    logits: Floats, targets: Floats, places: Ints, factor: float, limit: float
+) -> PreparedGames | None:
+    """Return the games of a flattened batch; None if a logit is not finite or a target is neither 0 nor 1.
 
-    It is infinite if a loss is further below zero than the gap of its game: then its bounds are wrong.
+    Examples
+    --------
+    >>> games = prepare(np.array([3.0, -1.0]), np.array([1.0, 0.0]), np.array([[0, 1]]), 2.0, 5.0)
+    >>> games.scores, games.excess
+    (array([[ 5., -2.]]), array([[1., 0.]]))
+    """
+    truth = targets.take(places)
+    labels = truth == 1.0
+    whole = logits.take(places) * factor
+    if not (np.isfinite(whole).all() and (labels | (truth == 0.0)).all()):
+        return None
+    scores = np.clip(whole, -limit, limit)
+    return PreparedGames(places, factor, scores, whole - scores, labels)
+
+
+def losses_and_gradients(
+    games: PreparedGames, best: Floats, values: Floats, gaps: Floats, adversary: Floats
+) -> tuple[Floats, Floats, float]:
+    """Return the loss of every game, its derivative in each logit, and the largest gap.
+
+    The gap is infinite if a loss is further below zero than the gap of its game: then its bounds are wrong.
 
     Parameters
     ----------
-    slots : ndarray of int, shape (games,)
-        Which of the losses belongs to each game.
-    places, factor, scores, excess, labels
-        As of `prepare`.
+    games : PreparedGames
     best : ndarray, shape (games,)
-        What the metric can be at best.
-    verdict, inclusion : ndarray, shape (games, 3) and (games, 2, items)
-        As of :class:`metricfit.solvers.solution.Certified`.
-    losses, slopes : ndarray, shape (all games,) and (entries,)
-        Are filled at these games' slots and places.
+        The largest value that the metric can take on the labels of each game.
+    values, gaps : ndarray, shape (games,)
+        The value of each game, and how far it may be off.
+    adversary : ndarray, shape (games, items)
+        The adversary's inclusion probabilities.
+
+    Examples
+    --------
+    >>> games = prepare(np.array([3.0, -1.0]), np.array([1.0, 0.0]), np.array([[0, 1]]), 1.0, 5.0)
+    >>> losses_and_gradients(games, np.ones(1), np.array([-2.5]), np.zeros(1), np.array([[1.0, 0.25]]))
+    (array([0.5]), array([[0.  , 0.25]]), 0.0)
     """
-    gap = 0.0
-    for game in range(places.shape[0]):
-        gap = max(gap, verdict[game, 1])
-        loss = best[game] - verdict[game, 0]
-        beyond = 0.0
-        for i in range(places.shape[1]):
-            truth = 1.0 if labels[game, i] else 0.0
-            included = inclusion[game, 0, i]
-            if excess[game, i] != 0.0:
-                # It belongs to an item that the adversary surely includes, or surely does not.
-                included = 1.0 if excess[game, i] > 0.0 else 0.0
-                beyond += (included - truth) * excess[game, i]
-            loss -= truth * scores[game, i]
-            slopes[places[game, i]] = (included - truth) * factor
-        # The value is an upper bound of the game, so rounding and the gap may take the loss below zero.
-        rounding = 1e-9 * (1.0 + abs(best[game]) + abs(verdict[game, 0]))
-        if loss < -verdict[game, 1] - rounding:
-            gap = np.inf
-        losses[slots[game]] = max(loss, 0.0) + beyond
-    return gap
+    truth = games.labels.astype(np.float64)
+    # A clipped score belongs to an item that the adversary surely includes, or surely does not.
+    included = np.where(games.excess == 0.0, adversary, games.excess > 0.0)
+    slopes = included - truth
+    losses = best - values - np.einsum("gi,gi->g", truth, games.scores)
+    # The value is an upper bound of the game's, so rounding and the gap may take the loss below zero.
+    rounding = 1e-9 * (1.0 + np.abs(best) + np.abs(values))
+    gap = np.inf if (losses < -gaps - rounding).any() else float(gaps.max())
+    losses = np.maximum(losses, 0.0) + np.einsum("gi,gi->g", slopes, games.excess)
+    return losses, slopes * games.factor, gap

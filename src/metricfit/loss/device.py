@@ -16,12 +16,12 @@ import torch
 from torch import Tensor
 
 from metricfit.game import batch_rounding
+from metricfit.game.tables import whole_tables
 from metricfit.loss.ceiling import ceiling
 from metricfit.loss.record import BatchSolution
 from metricfit.loss.settings import Settings
 from metricfit.solvers import ConvergenceWarning, Solution
 from metricfit.solvers.device import Layout, PlayedGames, solve_games
-from metricfit.solvers.fast.restriction import whole_tables
 from metricfit.solvers.solution import gap_text, has_converged
 
 __all__ = ["DeviceOutcome", "play_on_device"]
@@ -93,7 +93,7 @@ class DeviceOutcome:
         solutions = []
         for group in range(groups):
             rows = slice(cuts[group], cuts[group + 1])
-            reach = whole_tables(self.settings.metric, cuts[group + 1] - cuts[group])[0].reach
+            reach = whole_tables(self.settings.metric, cuts[group + 1] - cuts[group]).reach
             for label in range(labels):
                 lower, upper = bounds[label, group].tolist()
                 rounding = batch_rounding(self.settings.metric, scores[label, rows][None])[0]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from metricfit.game import InfeasibleConstraintsError
 from metricfit.game.feasibility import constraint_rows
-from metricfit.loss.arithmetic import prepare, settle_up
+from metricfit.loss.arithmetic import losses_and_gradients, prepare
 from metricfit.loss.ceiling import ceiling, score_limit
 from metricfit.loss.entries import valid_entries
 from metricfit.loss.layout import SameSize, layout, valid_layout
@@ -95,33 +95,38 @@ def play(logits: Array, targets: Array, settings: Settings) -> Outcome:
     if settings.infeasible == "skip":
         games, infeasible = _feasible(metric, targets, games)
 
-    # In one piece, since kernels are compiled anew for arrays with strides.
-    batch = logits.ravel(), targets.ravel()
-    played = 0
-    prepared, best, scores_of, labels_of = [], [], [], []
-    for slots, places in games:
-        shape = count, size = places.shape
-        scores, excess, labels = np.empty(shape), np.empty(shape), np.empty(shape, np.bool_)
-        positives = np.empty(count, np.int64)
-        factor, limit = settings.factor(size), score_limit(metric, size)
-        if not prepare(*batch, places, factor, limit, scores, excess, labels, positives):
-            # Now it is known that this complains, in a sentence.
-            valid_entries(logits, targets, settings.ignore_index)
-        played += count
-        prepared.append((slots, places, factor, scores, excess, labels))
-        best.append(np.array([ceiling(metric, size, true) for true in positives.tolist()]))
-        scores_of.append(scores)
-        labels_of.append(labels)
+    batch = np.ascontiguousarray(logits).ravel(), np.ascontiguousarray(targets).ravel()
+    prepared, ceilings = [], []
+    for _, places in games:
+        size = places.shape[1]
+        ready = prepare(*batch, places, settings.factor(size), score_limit(metric, size))
+        if ready is None:
+            valid_entries(logits, targets, settings.ignore_index)  # raises ValueError with the reason
+            raise AssertionError("a batch that was refused has no usable entries")
+        prepared.append(ready)
+        positives = ready.labels.sum(axis=1).tolist()
+        ceilings.append(np.array([ceiling(metric, size, true) for true in positives]))
 
     started = time.perf_counter()
-    found = certify(metric, scores_of, labels_of, settings.solver, settings.tol, {})
+    found = certify(
+        metric,
+        [ready.scores for ready in prepared],
+        [ready.labels for ready in prepared],
+        settings.solver,
+        settings.tol,
+        {},
+    )
     seconds = time.perf_counter() - started
 
     gap = 0.0
-    losses, slopes = np.zeros((groups, columns)), np.zeros((n, columns))
-    results = losses.ravel(), slopes.ravel()
-    for given, highest, solved in zip(prepared, best, found, strict=True):
-        gap = max(gap, settle_up(*given, highest, solved.verdict, solved.inclusion, *results))
+    losses, slopes = np.zeros(groups * columns), np.zeros(n * columns)
+    for (slots, places), ready, best, solved in zip(games, prepared, ceilings, found, strict=True):
+        losses[slots], slopes[places], own = losses_and_gradients(
+            ready, best, solved.verdict[:, 0], solved.verdict[:, 1], solved.inclusion[:, 0]
+        )
+        gap = max(gap, own)
+    played = sum(slots.size for slots, _ in games)
+    losses, slopes = losses.reshape(groups, columns), slopes.reshape(n, columns)
     return Outcome(losses, slopes, played, gap, infeasible, seconds, games, found)
 
 

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import sympy as sp
 
-from metricfit.metrics.evaluation import Count, FloatArray
+from metricfit.metrics.digits import Count
+from metricfit.metrics.evaluation import FloatArray
 from metricfit.metrics.metric import Metric
 from metricfit.metrics.normal_form import NormalForm
 from metricfit.metrics.table import Coefficients

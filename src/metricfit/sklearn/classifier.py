@@ -22,7 +22,7 @@ from metricfit.sklearn.callbacks import completed_epochs
 from metricfit.sklearn.network import LogitNet, ModuleLike, build_module
 from metricfit.sklearn.rows import HeldOut, class_index, complete, row_weights, split, two_classes
 from metricfit.sklearn.settings import check_settings, constrained_metric
-from metricfit.sklearn.threshold import SLACK, cut_at
+from metricfit.sklearn.threshold import SLACK
 from metricfit.sklearn.training import Training, make_net, next_rows, release
 
 __all__ = ["MetricClassifier"]

@@ -197,10 +197,14 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
         return self._labels_of(self._new_probabilities(X) > self.cut_)
 
     def score(self, X: Any, y: Any) -> float:
-        """Return the metric of the prediction; constraints play no part in it."""
+        """Return the score of the prediction by ``metric_``, see :meth:`metricfit.Metric.score`.
+
+        Predictions that break a constraint score below all that meet them. The plain number is
+        ``metric_.objective.score(y_true, y_pred)``.
+        """
         predicted = self.predict(X)
         positive = self.classes_[self._positive]
-        return self.metric_.score(np.asarray(y) == positive, predicted == positive)
+        return float(self.metric_.score(np.asarray(y) == positive, predicted == positive))
 
     @property
     def cut_(self) -> float:

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from metricfit.game.tables import whole_tables
 from metricfit.metrics import Metric
-from metricfit.solvers.fast.restriction import whole_tables
 
 __all__ = ["MOST_ITEMS", "Layout", "PlayedGames", "launch_shape", "solve_games", "workspace_numbers"]
 
@@ -131,15 +131,15 @@ class _Placed:
 
 @lru_cache(maxsize=64)
 def _tables_on(device: torch.device, metric: Metric, n: int) -> Tensor:
-    tables, _ = whole_tables(metric, n)
-    both = np.concatenate((tables.tables, tables.tables_t))
+    tables = whole_tables(metric, n)
+    both = np.stack((tables.alpha, tables.beta, tables.alpha.T, tables.beta.T))
     return torch.from_numpy(both).to(device)
 
 
 @lru_cache(maxsize=64)
 def _placed(device: torch.device, layout: Layout) -> _Placed:
     tables = {n: _tables_on(device, layout.metric, n) for n in set(layout.sizes)}
-    reach = {n: whole_tables(layout.metric, n)[0].reach for n in tables}
+    reach = {n: whole_tables(layout.metric, n).reach for n in tables}
     pairs = zip(layout.starts, layout.sizes, strict=True)
     games = torch.tensor([(start, n, tables[n].data_ptr()) for start, n in pairs], dtype=torch.int64)
     limits = torch.tensor([reach[n] for n in layout.sizes], dtype=torch.float64)

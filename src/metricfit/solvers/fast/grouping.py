@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from metricfit.game import Game
 
-from .state import Floats, Ints
-
 __all__ = ["first_blocks", "refined_blocks", "sizes_to_try"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 def first_blocks(game: Game, target: int, reach: float) -> Ints:

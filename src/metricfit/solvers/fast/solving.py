@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
-from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from metricfit import _core
 from metricfit.game import (
     Game,
     Strategy,
@@ -18,18 +18,16 @@ from metricfit.game import (
     predictor_values,
 )
 from metricfit.game.payoff import Payoff
-from metricfit.metrics import accuracy
+from metricfit.game.tables import tables_at
 from metricfit.solvers.solution import Answer
 
-from .compiling import compile_solver
 from .grouping import first_blocks, refined_blocks, sizes_to_try
-from .memory import memory_for
-from .pinning import Held
-from .playing import Setting, solve_games
-from .restriction import chain_order, opening_sizes, restrict, tables_at, whole_setting
-from .state import MAX_COLUMNS, Floats, Ints
+from .restriction import chain_order, opening_sizes, restrict, whole_setting
 
 __all__ = ["judge_fast", "solve_fast"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 SINGLE_ITEMS = 400
 """Up to this many items each is treated on its own; above, in blocks."""
@@ -43,18 +41,12 @@ ATTEMPTS = ((1e-6, 1), (1e-8, 4), (1e-4, 4))
 FIRST_TARGET, SECOND_TARGET = 0.99, 0.1
 """Shares of the tolerance that are aimed at: cleaning takes a little, meeting constraints may take much."""
 
-COMPILING = Lock()
-"""Held while the kernels compile, so that threads wait for each other instead of all announcing it."""
-
-NO_TABLE = np.empty((0, 0))
-NO_TABLE.flags.writeable = False
-
 
 def solve_fast(game: Game, tol: float, *, max_iter: int = 150) -> Answer:
     r"""Solve a game by an interior point method on a linear program that grows as needed.
 
-    See :mod:`metricfit.solvers.fast.interior_point` for the problem and the method, and
-    :mod:`metricfit.solvers.fast.newton` for why a step takes time linear in the number of items.
+    The method is compiled: ``cpp/core/solver.hpp`` states the problem and has the loop, and
+    ``cpp/core/elimination.hpp`` says why a step takes time linear in the number of items.
 
     Parameters
     ----------
@@ -65,7 +57,6 @@ def solve_fast(game: Game, tol: float, *, max_iter: int = 150) -> Answer:
         Newton steps of the first attempt. If it misses, others follow with more steps and another
         regularisation; the note of the answer says so.
     """
-    _ready()
     if game.n <= SINGLE_ITEMS:
         return _solve_items(game, tol, max_iter)
     return _solve_blocks(game, tol, max_iter)
@@ -100,58 +91,30 @@ def judge_fast(metric: Payoff, scores: Floats, tol: float, *, max_iter: int = 15
     >>> verdict[:, 0].round(2), bool(verdict[:, 1].max() <= 1e-4)
     (array([ 0.5, -1.5]), True)
     """
-    _ready()
-    return _judge(metric, scores, tol, max_iter)
-
-
-def _judge(metric: Payoff, scores: Floats, tol: float, max_iter: int) -> tuple[Floats, Floats]:
     games, n = scores.shape
     inclusion, verdict = np.empty((games, 2, n)), np.empty((games, 3))
     if metric.constraints or n > SINGLE_ITEMS:
         verdict[:] = np.inf, np.inf, 0.0
         return inclusion, verdict
-    alpha, beta = metric.table(n)
-    memory = memory_for(n, 0, n + 1, n + 1)
-    solve_games(
-        whole_setting(metric, n, n).address,
+    _core.judge(
+        whole_setting(metric, n, n),
         scores,
         FIRST_TARGET * tol,
         max_iter,
         ATTEMPTS[0][0],
-        alpha,
-        beta,
+        *metric.table(n),
         inclusion,
         verdict,
-        *NO_ROOM,
-        memory.room.address,
-        memory.workspace.address,
     )
     return inclusion, verdict
 
 
-def _room(constraints: int, sizes: int, blocks: int) -> tuple[Floats, Ints, Floats, Floats]:
-    """Make room for the multipliers and for both players' strategies."""
-    marginals = np.empty((2, sizes, blocks))
-    return np.empty(constraints), np.empty((2, sizes), np.int64), np.empty((2, sizes)), marginals
-
-
-NO_ROOM = _room(0, 0, 0)
-
-
-@cache
-def _ready() -> None:
-    """Compile the kernels, or load them from disk, and call them once."""
-    with COMPILING:
-        compile_solver()
-        _judge(accuracy, np.array([[0.1, -0.1]]), 1e-3, 50)
-
-
 def _solve_items(game: Game, tol: float, max_iter: int) -> Answer:
-    setting = whole_setting(game.metric, game.n, game.split)
+    setting, blocks = whole_setting(game.metric, game.n, game.split), np.arange(game.n + 1)
     iterations = 0
     answer = None
     for target in (FIRST_TARGET * tol, SECOND_TARGET * tol):
-        best, steps, note = _attempts(game, setting, target, target, max_iter)
+        best, steps, note = _attempts(game, setting, blocks, target, target, max_iter)
         iterations += steps
         if not np.isfinite(best.gap):
             break
@@ -176,43 +139,22 @@ class _Attempt(NamedTuple):
     predictor: Strategy
 
 
-def _attempt(game: Game, held: Held[Setting], target: float, steps: int, regularisation: float) -> _Attempt:
-    setting = held.value
-    groups, constraints = setting.blocks.size - 1, setting.limits.shape[1]
-    most = max(MAX_COLUMNS + 2, min(setting.rows.size, groups + 1 + MAX_COLUMNS))
-    multipliers, sizes, weights, marginals = _room(constraints, most, groups)
-    memory = memory_for(groups, constraints, setting.rows.size, setting.columns.size)
-    upper, lower, iterations, *taken = solve_games(
-        held.address,
-        game.scores[None, :],
-        target,
-        steps,
-        regularisation,
-        NO_TABLE,
-        NO_TABLE,
-        np.empty((0, 2, game.n)),
-        np.empty((0, 3)),
-        multipliers,
-        sizes,
-        weights,
-        marginals,
-        memory.room.address,
-        memory.workspace.address,
+def _attempt(
+    game: Game, setting: _core.Setting, blocks: Ints, target: float, steps: int, regularisation: float
+) -> _Attempt:
+    gap, iterations, multipliers, adversary, predictor = _core.attempt(
+        setting, game.scores, target, steps, regularisation
     )
-    adversary, predictor = (
-        Strategy(sizes[x, :m].copy(), weights[x, :m].copy(), marginals[x, :m].copy(), setting.blocks)
-        for x, m in enumerate(taken)
-    )
-    return _Attempt(upper - lower, iterations, multipliers, adversary, predictor)
+    return _Attempt(gap, iterations, multipliers, Strategy(*adversary, blocks), Strategy(*predictor, blocks))
 
 
 def _attempts(
-    game: Game, setting: Held[Setting], target: float, enough: float, max_iter: int
+    game: Game, setting: _core.Setting, blocks: Ints, target: float, enough: float, max_iter: int
 ) -> tuple[_Attempt, int, str]:
     """Aim at a gap of ``target``, with one regularisation after the other until one is ``enough``."""
     best, iterations, note = None, 0, ""
     for regularisation, patience in ATTEMPTS:
-        attempt = _attempt(game, setting, target, patience * max_iter, regularisation)
+        attempt = _attempt(game, setting, blocks, target, patience * max_iter, regularisation)
         iterations += attempt.iterations
         if best is None or attempt.gap < best.gap:
             best = attempt
@@ -253,7 +195,7 @@ def _solve_blocks(game: Game, tol: float, max_iter: int) -> Answer:
         chain = np.searchsorted(rows, ends)
         setting = restrict(game, blocks, order, tables, rows, columns, chain, opening)
         # More attempts at blocks that may yet be refined would take longer than the refinement.
-        best, steps, note = _attempts(game, setting, 0.5 * tol, 0.8 * tol, max_iter)
+        best, steps, note = _attempts(game, setting, blocks, 0.5 * tol, 0.8 * tol, max_iter)
         iterations += steps
         if not np.isfinite(best.gap):
             return answer or _plain_answer(game, iterations)

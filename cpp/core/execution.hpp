@@ -1,0 +1,155 @@
+// How work is shared out. On the CPU one thread solves a game, and these are plain loops.
+//
+// The algorithm (everything but the linear-algebra kernels) is written with each(), sum(), maximum() and once() only, so
+// that another execution layer can share the same loops among the threads of a GPU's block. The rules that make this safe:
+//
+// - Memory that belongs to the game is written inside each() or once() only; both end with a barrier.
+// - The iterations of each() are independent of one another.
+// - None of these is called inside another; thread_sum() may be.
+// - Local variables are copies of every thread. What decides about control flow is computed from memory that was written
+//   before the last barrier, so that all threads decide alike.
+#pragma once
+
+#include <cmath>
+
+#define METRICFIT_INLINE inline __attribute__((always_inline))
+#define METRICFIT_RESTRICT __restrict__
+
+// The solver is compiled once for each instruction set, in a namespace of its own: the linker merges inline functions of the
+// same name, and would keep one copy for all.
+#ifndef METRICFIT_TARGET
+#define METRICFIT_TARGET portable
+#endif
+
+namespace metricfit {
+inline namespace METRICFIT_TARGET {}
+}  // namespace metricfit
+
+namespace metricfit::METRICFIT_TARGET {
+
+template <class F>
+METRICFIT_INLINE void each(int count, F f) {
+#pragma GCC ivdep
+    for (int i = 0; i < count; ++i) f(i);
+}
+
+// Rows and columns of a matrix: f(row, column).
+template <class F>
+METRICFIT_INLINE void each(int rows, int columns, F f) {
+    for (int r = 0; r < rows; ++r) {
+#pragma GCC ivdep
+        for (int c = 0; c < columns; ++c) f(r, c);
+    }
+}
+
+template <class F>
+METRICFIT_INLINE void once(F f) {
+    f();
+}
+
+template <class F>
+METRICFIT_INLINE double sum(int count, F f) {
+    double total = 0.0;
+    for (int i = 0; i < count; ++i) total += f(i);
+    return total;
+}
+
+template <class F>
+METRICFIT_INLINE double sum(int rows, int columns, F f) {
+    double total = 0.0;
+    for (int r = 0; r < rows; ++r) {
+        for (int c = 0; c < columns; ++c) total += f(r, c);
+    }
+    return total;
+}
+
+// Two results of one reduction.
+struct Pair {
+    double first, second;
+};
+
+// Both sums of a Pair f(i).
+template <class F>
+METRICFIT_INLINE Pair sums(int count, F f) {
+    double first = 0.0, second = 0.0;
+    for (int i = 0; i < count; ++i) {
+        const Pair value = f(i);
+        first += value.first;
+        second += value.second;
+    }
+    return {first, second};
+}
+
+// A sum by one thread: for use inside each() and once().
+template <class F>
+METRICFIT_INLINE double thread_sum(int count, F f) {
+    double total = 0.0;
+    for (int i = 0; i < count; ++i) total += f(i);
+    return total;
+}
+
+// The largest f(i), or minus infinity.
+template <class F>
+METRICFIT_INLINE double maximum(int count, F f) {
+    double best = -INFINITY;
+    for (int i = 0; i < count; ++i) {
+        const double value = f(i);
+        best = value > best ? value : best;
+    }
+    return best;
+}
+
+// The first i with the largest f(i); -1 if none is above `least`.
+template <class F>
+METRICFIT_INLINE int argmax(int count, double least, F f) {
+    int best = -1;
+    for (int i = 0; i < count; ++i) {
+        const double value = f(i);
+        if (value > least) {
+            least = value;
+            best = i;
+        }
+    }
+    return best;
+}
+
+// Both maxima of a Pair f(row, column). Eight running maxima each, since compilers do not vectorise a single one.
+template <class F>
+METRICFIT_INLINE Pair maxima(int rows, int columns, F f) {
+    constexpr int lanes = 8;
+    double first[lanes], second[lanes];
+    for (int lane = 0; lane < lanes; ++lane) first[lane] = second[lane] = -INFINITY;
+    for (int r = 0; r < rows; ++r) {
+        int c = 0;
+        for (; c + lanes <= columns; c += lanes) {
+            for (int lane = 0; lane < lanes; ++lane) {
+                const Pair value = f(r, c + lane);
+                first[lane] = value.first > first[lane] ? value.first : first[lane];
+                second[lane] = value.second > second[lane] ? value.second : second[lane];
+            }
+        }
+        for (; c < columns; ++c) {
+            const Pair value = f(r, c);
+            first[0] = value.first > first[0] ? value.first : first[0];
+            second[0] = value.second > second[0] ? value.second : second[0];
+        }
+    }
+    for (int lane = 1; lane < lanes; ++lane) {
+        first[0] = first[lane] > first[0] ? first[lane] : first[0];
+        second[0] = second[lane] > second[0] ? second[lane] : second[0];
+    }
+    return {first[0], second[0]};
+}
+
+METRICFIT_INLINE double larger(double x, double y) { return x > y ? x : y; }
+METRICFIT_INLINE double smaller(double x, double y) { return x < y ? x : y; }
+METRICFIT_INLINE int larger(int x, int y) { return x > y ? x : y; }
+METRICFIT_INLINE int smaller(int x, int y) { return x < y ? x : y; }
+
+// The next multiple of four, or of the eight items that are treated together.
+METRICFIT_INLINE constexpr int fours(int count) { return (count + 3) / 4 * 4; }
+constexpr int LANES = 8;
+METRICFIT_INLINE constexpr int eights(int count) { return (count + LANES - 1) / LANES; }
+METRICFIT_INLINE constexpr int whole_eights(int count) { return eights(count) * LANES; }
+
+}  // namespace metricfit::METRICFIT_TARGET

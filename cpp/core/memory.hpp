@@ -1,0 +1,173 @@
+// Memory of a solve, laid out for a number of groups and owned by one object.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <initializer_list>
+#include <memory>
+#include <new>
+
+#include "state.hpp"
+
+namespace metricfit::METRICFIT_TARGET {
+
+// What the memory of a solve has to be large enough for.
+struct Shape {
+    int groups = 0, constraints = 0, rows = 0, columns = 0;
+    bool operator==(const Shape& other) const {
+        return groups == other.groups && constraints == other.constraints && rows == other.rows &&
+               columns == other.columns;
+    }
+};
+
+inline Columns lay_out_columns(Arena& arena, int groups, int sizes) {
+    Columns columns;
+    columns.capacity_items = groups;
+    columns.inside = arena.matrix(MAX_COLUMNS, groups);
+    columns.outside = arena.matrix(MAX_COLUMNS, groups);
+    columns.dual_inside = arena.matrix(MAX_COLUMNS, groups);
+    columns.dual_outside = arena.matrix(MAX_COLUMNS, groups);
+    columns.mass = arena.take<double>(MAX_COLUMNS + 2);
+    columns.dual_mass = arena.take<double>(MAX_COLUMNS + 2);
+    columns.price = arena.take<double>(MAX_COLUMNS);
+    columns.size_index = arena.take<int>(MAX_COLUMNS);
+    columns.member = arena.take<bool>(sizes);
+    columns.dropped = arena.take<bool>(sizes);
+    columns.sizes = sizes;
+    return columns;
+}
+
+inline Iterate lay_out_iterate(Arena& arena, const Shape& shape) {
+    Iterate it;
+    it.adversary = lay_out_columns(arena, shape.groups, shape.columns);
+    it.predictor = lay_out_columns(arena, shape.groups, shape.rows);
+    it.chain_mass = arena.take<double>(shape.groups + 1);
+    it.chain_slack = arena.take<double>(shape.groups + 1);
+    it.multiplier = arena.take<double>(shape.constraints);
+    it.multiplier_slack = arena.take<double>(shape.constraints);
+    return it;
+}
+
+inline Room lay_out_room(Arena& arena, const Shape& shape) {
+    const int groups = shape.groups;
+    Room room;
+    room.iterate = lay_out_iterate(arena, shape);
+    room.earlier = lay_out_iterate(arena, shape);
+    room.best = lay_out_iterate(arena, shape);
+    room.pooled = lay_out_columns(arena, groups, shape.columns);
+    Grouping& grouping = room.grouping;
+    grouping.blocks = arena.take<int>(groups + 1);
+    grouping.coming = arena.take<int>(groups + 1);
+    grouping.weight = arena.take<double>(groups);
+    grouping.score = arena.take<double>(groups);
+    grouping.positive = arena.take<double>(groups);
+    grouping.chain = arena.take<int>(groups + 1);
+    grouping.gain = arena.matrix(shape.constraints, groups + 1);
+    room.value_k = arena.take<double>(shape.rows);
+    room.value_p = arena.take<double>(shape.rows);
+    room.kept_k = arena.take<double>(shape.rows);
+    room.value_l = arena.take<double>(shape.columns);
+    room.kept_l = arena.take<double>(shape.columns);
+    return room;
+}
+
+// One more row than there can be columns: with a power of two, everything about an item would fall into the same set of
+// the processor's cache.
+inline Side lay_out_side(Arena& arena, int groups) {
+    Side side;
+    for (Matrix* matrix : {&side.weighed, &side.inv_diag, &side.out, &side.per_inside, &side.per_outside, &side.step,
+                           &side.rhs, &side.neg_residual, &side.comp_inside, &side.comp_outside, &side.weighed_out}) {
+        *matrix = arena.matrix(MAX_COLUMNS + 1, groups);
+    }
+    return side;
+}
+
+inline Workspace lay_out_workspace(Arena& arena, const Shape& shape) {
+    const int columns = MAX_COLUMNS, constraints = shape.constraints;
+    const int groups = whole_eights(shape.groups), sets = groups + 1;
+    const int fitting = static_cast<int>(std::sqrt(parameters::memory::MOST_FACTORS / (20.0 * groups)));
+    const int rank = larger(4, smaller(columns, fitting) / 4 * 4);
+    const int width = whole_eights(2 * columns + constraints), border = whole_eights(4 * columns + 4 + constraints);
+    const int along = larger(columns, groups + 4);
+    Workspace w;
+    w.adversary = lay_out_side(arena, groups);
+    w.predictor = lay_out_side(arena, groups);
+    w.precision = arena.take<double>(sets);
+    w.step_chain = arena.take<double>(sets);
+    w.residual_chain = arena.take<double>(sets);
+    w.comp_chain = arena.take<double>(sets);
+    w.chain_alpha = arena.matrix(sets, columns);
+    w.chain_beta = arena.matrix(sets, columns + LANES);
+    w.chain_row = arena.matrix(sets, 2 * width + LANES);
+    w.cross = arena.matrix(columns, columns);
+    w.cross_t = arena.matrix(columns, columns);
+    w.sums = arena.matrix(4, columns);
+    w.rest = arena.take<double>(static_cast<std::size_t>(columns) * (sets + columns));
+    w.most_rank = rank;
+    w.basis = arena.matrix(columns, rank);
+    w.basis_t = arena.matrix(rank, columns);
+    w.chain_on = arena.matrix(sets, columns);
+    w.cross_on = arena.matrix(columns, rank);
+    w.blocks = arena.take<double>(std::size_t{4} * rank * rank * groups);
+    w.answers = arena.take<double>(std::size_t{2} * (2 * columns + constraints) * rank * groups);
+    w.coupling = arena.take<double>(std::size_t{LANES} * (8 * rank * rank + 3 * rank));
+    for (double** moment : {&w.pull, &w.seen, &w.free, &w.met}) {
+        *moment = arena.take<double>(static_cast<std::size_t>(groups) * columns);
+    }
+    w.scratch = arena.matrix(columns, groups);
+    w.factor = arena.take<double>(along);
+    w.factor_2 = arena.take<double>(along);
+    w.factors = arena.take<double>(std::size_t{4} * (groups + 4));
+    w.order = arena.take<int>(sets);
+    w.order_2 = arena.take<int>(sets);
+    w.running = arena.take<double>(columns + LANES);
+    w.running_2 = arena.take<double>(columns + 2);
+    w.running_3 = arena.take<double>(columns + 2);
+    w.filtered = arena.take<double>(static_cast<std::size_t>(columns) * (2 * width + LANES));
+    w.share = arena.take<double>(std::size_t{LANES} * (rank + 1) * width);
+    w.observed = arena.take<double>(2 * width + LANES);
+    w.kalman_gain = arena.matrix(sets, columns);
+    w.innovation = arena.matrix(groups + 4, border);
+    w.border = arena.matrix(border, border);
+    w.reciprocal = arena.take<double>(border);
+    w.multiples = arena.matrix(4, border);
+    w.step = arena.take<double>(border);
+    w.residual_border = arena.take<double>(border);
+    w.comp_mass = arena.take<double>(columns + 2);
+    w.comp_mass_p = arena.take<double>(columns);
+    w.comp_multiplier = arena.take<double>(constraints);
+    return w;
+}
+
+// Room and workspace of one thread. Building one clears the memory, so that nothing depends on what was there before.
+class Memory {
+public:
+    explicit Memory(const Shape& shape) : shape_(shape) {
+        Arena measure;
+        lay_out_room(measure, shape);
+        lay_out_workspace(measure, shape);
+        const std::size_t bytes = measure.used();
+        owned_.reset(static_cast<unsigned char*>(::operator new(bytes, std::align_val_t{Arena::LINE})));
+        std::memset(owned_.get(), 0, bytes);
+        Arena arena(owned_.get());
+        room = lay_out_room(arena, shape);
+        workspace = lay_out_workspace(arena, shape);
+    }
+    Memory(const Memory&) = delete;
+    Memory& operator=(const Memory&) = delete;
+
+    const Shape& shape() const { return shape_; }
+
+    Room room;
+    Workspace workspace;
+
+private:
+    struct Free {
+        void operator()(unsigned char* memory) const { ::operator delete(memory, std::align_val_t{Arena::LINE}); }
+    };
+    Shape shape_;
+    std::unique_ptr<unsigned char[], Free> owned_;
+};
+
+}  // namespace metricfit::METRICFIT_TARGET

@@ -1,0 +1,318 @@
+// A primal-dual interior point method whose linear program grows while it is being solved.
+//
+// With sizes L in play for the adversary, all chain sets and the sizes F for the predictor, the adversary's problem is
+//
+//     min over Q, s, lambda, rho of   rho - sum_{i, l in L} m_i psi_i Q_il
+//     subject to   sum_l beta_kl s_l + sum_l alpha_kl sum_{i in S} m_i Q_il + sum_c lambda_c (g_ck |S n Y| + o_ck) <= rho
+//                      for S in the chain and all |S| = k in F,
+//                  0 <= Q_il <= s_l,   sum_i m_i Q_il = l s_l,   sum_l s_l = 1,   lambda >= 0.
+//
+// Mehrotra's predictor-corrector follows the central path. Whenever the duality gap has shrunk by a fixed factor, both
+// players' exact best responses over all sizes are computed: a look. They bound the value of the whole game, and sizes that
+// improve it join L and F. Neighbours that are decided alike share their unknowns meanwhile (merging.hpp).
+//
+// How far to go before the next look, what to add and with how much mass, and the numbers of stepping.hpp and restoring.hpp
+// depend on each other. They were found together; see parameters.hpp.
+#pragma once
+
+#include "blending.hpp"
+#include "cleaning.hpp"
+#include "growth.hpp"
+#include "merging.hpp"
+#include "newton.hpp"
+#include "pricing.hpp"
+#include "recentring.hpp"
+#include "restoring.hpp"
+#include "start.hpp"
+#include "state.hpp"
+#include "stepping.hpp"
+
+namespace metricfit::METRICFIT_TARGET {
+
+struct Settings {
+    double tolerance;       // the bounds of the value are to differ by no more than this
+    int max_iterations;     // Newton steps, after which the best strategies so far are the answer
+    double regularisation;  // what is added to the curvature of every item in a Newton step
+};
+
+struct Outcome {
+    double upper, lower;  // bounds of the value on these groups and sizes, proved by the strategies in Room::best
+    int iterations;       // Newton steps that were taken
+};
+
+// Where the loop stands.
+struct Progress {
+    Problem problem;                // the game on the groups of the moment
+    double gap = 0.0, pairs = 0.0;  // duality gap, and of how many products it is the sum
+    double mu = 0.0;                // what each product is to be when columns have joined
+    double magnitude = 0.0;         // of scores and alpha
+    double aim = parameters::start::FIRST_AIM;          // the next look is due when the gap is below
+    double first_gap = INFINITY;                        // the gap when columns joined last
+    double left_aside = parameters::start::LEFT_ASIDE;  // share of alpha that Newton steps leave aside
+    double upper = INFINITY, lower = -INFINITY;         // bounds proved so far
+    double *value_k = nullptr, *spare_k = nullptr;      // payoffs of the predictor's sizes at the last look, and room
+    int iterations = 0, since_look = 0;                 // steps taken
+    bool changed = true;     // have columns or groups changed since residuals were computed
+    bool unbalanced = true;  // are linear equations to be restored
+    bool fresh = false;      // were they just restored
+    bool looked = false;     // has there been no step since the last look
+    bool centred = false;    // is there an earlier iterate with the same columns
+    bool broken = false;     // did a step break down: it is not taken, and the next look is the last
+};
+
+// What best responses to the current strategies show.
+struct Look {
+    double inner_k, inner_l;    // bounds of the restricted game
+    double needed_k, needed_l;  // what a size has to gain to join, where the adversary's gains are minus payoffs
+    double best_k;              // the bound of the whole game that this strategy of the adversary proves,
+    const Columns* adversary;
+    const double* losses;  // and what it loses to each size of the predictor
+    bool exact;            // was every size looked at
+};
+
+// Every group is one item, nothing is in play but what the first point has. The predictor's empty and full set are in the
+// chain and never join.
+inline Progress begin(const Problem& whole, Room& room, Workspace& w, const int* opening, int openings) {
+    Iterate& it = room.iterate;
+    Progress now;
+    now.problem = whole;
+    now.value_k = room.value_k;
+    now.spare_k = room.value_p;
+    clear(whole, it);
+    clear(whole, room.best);
+    each(whole.groups + 1, [&](int g) { room.grouping.blocks[g] = g; });
+    each(whole.rows, [&](int row) {
+        it.predictor.member[row] = whole.predictor_sizes[row] <= 0.0 || row == whole.chain[whole.groups];
+    });
+    const Start first = start(whole, it, w, opening, openings);
+    now.magnitude = first.magnitude;
+    now.mu = first.mu;
+    return now;
+}
+
+// Sum of one player's products, and how many there are; items count for less.
+inline Pair products(const Problem& problem, const Columns& columns, double total_weight) {
+    const double* weight = problem.weight;
+    const double items = sum(columns.used, problem.groups, [&](int a, int i) {
+        const double inside = columns.inside[a][i] * columns.dual_inside[a][i];
+        return weight[i] * (inside + columns.outside[a][i] * columns.dual_outside[a][i]);
+    });
+    const double masses = sum(columns.used, [&](int a) { return columns.mass[a] * columns.dual_mass[a]; });
+    return {items + masses, columns.used * (2.0 * parameters::path::ITEM_SHARE * total_weight + 1.0)};
+}
+
+// Compute the duality gap, which is the sum of all complementary products, and how many there are.
+inline void measure(Progress& now, const Iterate& it) {
+    const Problem& problem = now.problem;
+    const int sets = problem.groups + 1;
+    const double total_weight = sum(problem.groups, [&](int i) { return problem.weight[i]; });
+    const Pair own = products(problem, it.adversary, total_weight), other = products(problem, it.predictor, total_weight);
+    const double* ends = it.adversary.mass + MAX_COLUMNS;
+    const double* dual_ends = it.adversary.dual_mass + MAX_COLUMNS;
+    now.gap = own.first + other.first + ends[0] * dual_ends[0] + ends[1] * dual_ends[1];
+    now.gap += sum(sets, [&](int j) { return it.chain_mass[j] * it.chain_slack[j]; });
+    now.gap += sum(problem.constraints, [&](int c) { return it.multiplier[c] * it.multiplier_slack[c]; });
+    now.pairs = own.second + other.second + 2.0 + sets + problem.constraints;
+}
+
+// By how much the predictor's mixture satisfies constraint c.
+inline double constraint_slack(const Problem& problem, const Iterate& it, int c) {
+    const double *gain = problem.gain[c], *offset = problem.offset[c], *chain_gain = problem.chain_gain[c];
+    const Columns& predictor = it.predictor;
+    const int* row = predictor.size_index;
+    double slack = sum(problem.groups + 1, [&](int j) { return it.chain_mass[j] * chain_gain[j]; });
+    slack += sum(predictor.used, [&](int a) { return predictor.mass[a] * offset[row[a]]; });
+    return slack + sum(predictor.used, problem.groups, [&](int a, int i) {
+        return gain[row[a]] * problem.weight[i] * problem.positive[i] * predictor.inside[a][i];
+    });
+}
+
+// Price every size of both players, or at first only some. The strategies are made exact before.
+inline Look price(const Problem& whole, Progress& now, Room& room, Workspace& w, const Settings& settings, bool done) {
+    using namespace parameters::solver;
+    Iterate& it = room.iterate;
+    const Problem& problem = now.problem;
+    const int rows = problem.rows, columns = problem.columns;
+    const double tolerance = settings.tolerance;
+    const bool *member_k = it.predictor.member, *member_l = it.adversary.member;
+    double *value_k = now.value_k, *spare_k = now.spare_k, *value_l = room.value_l;
+    tidy(problem, it);
+    const int stride = done || now.gap < LATE * tolerance ? 1 : larger(1, columns / COARSE_PARTS);
+    const ChainResponse response =
+        price_predictor(problem, it.adversary, w, it.multiplier, member_k, stride, INFINITY, value_k);
+    price_adversary(whole, problem, it, w, room.grouping.blocks, stride, response.best, value_l);
+    Look look;
+    look.exact = stride == 1;
+    look.inner_k = larger(response.best, maximum(rows, [=](int k) { return member_k[k] ? value_k[k] : -INFINITY; }));
+    look.inner_l = -maximum(columns, [=](int l) { return member_l[l] ? -value_l[l] : -INFINITY; });
+    if (look.inner_k - look.inner_l > TOO_FAR_APART * now.gap) {
+        // At a feasible point they would differ by no more than the gap: steps left too much aside.
+        now.left_aside *= LESS_ASIDE;
+        now.changed = true;
+    }
+    const double unsolved = larger(look.inner_k - look.inner_l, 0.0);
+    const double worth = WORTH_OF_UNSOLVED * unsolved + WORTH_OF_TOLERANCE * tolerance;
+    look.needed_k = look.inner_k + worth + (it.predictor.used == 0 ? FIRST_WORTH * unsolved : 0.0);
+    look.needed_l = -look.inner_l + worth;
+    const int row = largest(value_k, rows);
+    look.best_k = value_k[row];
+    look.adversary = &it.adversary;
+    look.losses = value_k;
+    if (look.best_k > look.inner_k + POOLED_FROM * tolerance) {
+        pool(problem, it.adversary, w, row, room.pooled);
+        // The means of items' gains have no larger sums: what was proved holds but for the scores.
+        each(rows, [=](int k) { spare_k[k] = value_k[k]; });
+        price_predictor(problem, room.pooled, w, it.multiplier, member_k, stride, response.score, spare_k);
+        const double best = spare_k[largest(spare_k, rows)];
+        if (best < look.best_k) {
+            look.adversary = &room.pooled;
+            look.losses = spare_k;
+            look.best_k = best;
+            if (best <= look.needed_k) {
+                now.value_k = spare_k;
+                now.spare_k = value_k;
+            }
+        }
+    }
+    each(columns, [=](int l) { value_l[l] = -value_l[l]; });
+    return look;
+}
+
+// Mix the strategies of this look into the best ones so far, and compute what those prove.
+inline void improve_bounds(const Problem& whole, Progress& now, Room& room, const Look& look) {
+    const Problem& problem = now.problem;
+    Iterate &it = room.iterate, &best = room.best;
+    const int *blocks = room.grouping.blocks, groups = problem.groups, items = whole.groups;
+    const bool known = now.upper < INFINITY;
+    double share = blend(best.adversary, *look.adversary, room.kept_k, look.losses, 0.0, problem.rows, known, blocks, groups,
+                         items);
+    mix(best.multiplier, it.multiplier, problem.constraints, share);
+    now.upper = room.kept_k[largest(room.kept_k, problem.rows)];
+    double shift = 0.0;
+    for (int c = 0; c < problem.constraints; ++c) {
+        const double violation = larger(0.0, -constraint_slack(problem, it, c));
+        shift += violation * (1.0 + parameters::solver::PENALTY * it.multiplier[c]);
+    }
+    share = blend(best.predictor, it.predictor, room.kept_l, room.value_l, shift, problem.columns, known, blocks, groups,
+                  items);
+    mix_chain(best.chain_mass, it.chain_mass, share, blocks, groups, items);
+    now.lower = -room.kept_l[largest(room.kept_l, problem.columns)];
+}
+
+// Take useless sizes out of play and let promising ones join; then say when the next look is due.
+inline void grow(Progress& now, Room& room, Workspace& w, const Look& look, const Settings& settings) {
+    using namespace parameters::solver;
+    Iterate& it = room.iterate;
+    Columns &adversary = it.adversary, &predictor = it.predictor;
+    const Problem& problem = now.problem;
+    const int rows = problem.rows, columns = problem.columns;
+    double *value_k = now.value_k, *value_l = room.value_l;
+    const bool missing = largest_outside(value_l, adversary.member, columns) > look.needed_l ||
+                         largest_outside(value_k, predictor.member, rows) > look.needed_k;
+    if (missing && now.centred) {
+        approach(problem, it, room.earlier, parameters::recentring::BACK);
+        measure(now, it);
+    }
+    const double outer = look.best_k + value_l[largest(value_l, columns)];
+    const double mass = smaller(MOST_MASS, MASS_PER_GAP * now.gap / now.magnitude);
+    now.mu = now.gap / now.pairs;
+    bool dropped = drop_columns(adversary, value_l, -look.inner_l, now.gap, problem.groups);
+    dropped |= drop_columns(predictor, value_k, look.inner_k, now.gap, problem.groups);
+    const bool late = now.gap < LATE * settings.tolerance;
+    const int radius = larger(1, columns / (late ? RADIUS_PARTS_LATE : RADIUS_PARTS));
+    const int radius_p = larger(1, columns / (late ? RADIUS_PARTS_LATE : RADIUS_PARTS_P));
+    bool joined = false;
+    for (int count = late ? JOINING_LATE : JOINING; count > 0; --count) {
+        const int l = most_promising(value_l, adversary.member, columns, look.needed_l, radius);
+        if (l < 0 || adversary.used == MAX_COLUMNS) break;
+        const bool found_room = split_column(problem, it, w, l, now.mu, SPLIT_LEAST * mass, true);
+        if (!found_room) add_adversary(problem, it, w, l, mass, now.mu);
+        joined = true;
+    }
+    for (int count = late ? JOINING_LATE_P : JOINING_P; count > 0; --count) {
+        const int k = most_promising(value_k, predictor.member, rows, look.needed_k, radius_p);
+        if (k < 0 || predictor.used == MAX_COLUMNS) break;
+        const bool found_room = split_column(problem, it, w, k, now.mu, SPLIT_LEAST_P * mass, false);
+        if (!found_room) add_predictor(problem, it, w, k, mass, now.mu);
+        joined = true;
+    }
+    now.aim = larger(HOLD_BACK * settings.tolerance, NEXT_AIM * now.gap);
+    if (joined) now.aim = larger(now.aim, NEXT_AIM_OUTER * outer);
+    now.unbalanced = joined;
+    now.centred = now.centred && !(dropped || joined);
+    now.changed = now.changed || dropped || joined;
+}
+
+// Choose groups anew once a step is dear enough.
+inline void group(const Problem& whole, Progress& now, Room& room, Workspace& w) {
+    const Iterate& it = room.iterate;
+    const bool dear = it.adversary.used + it.predictor.used >= parameters::solver::GROUPED_FROM;
+    if (now.problem.groups == whole.groups && !dear) return;
+    if (!regroup(whole, now.problem, room.iterate, w, room.grouping, now.gap, now.unbalanced)) return;
+    now.problem = on_groups(whole, room.grouping);
+    now.unbalanced = now.changed = true;
+    now.centred = false;
+}
+
+// Take a Newton step. Of steps that lead nowhere the next ones are more exact.
+inline void step(Progress& now, Room& room, Workspace& w, const Settings& settings) {
+    using namespace parameters::solver;
+    Iterate& it = room.iterate;
+    if (!now.centred && now.gap < CENTRED * now.first_gap) {
+        approach(now.problem, room.earlier, it, 1.0);
+        now.centred = true;
+    }
+    ++now.iterations;
+    if (++now.since_look == PATIENCE) {
+        now.left_aside *= MORE_EXACT;
+        now.since_look = 0;
+        now.changed = true;
+    }
+    factorise(now.problem, it, w, settings.regularisation);
+    now.broken = !newton_step(now.problem, it, w, now.gap / now.pairs, now.pairs);
+}
+
+// Solve the game on these groups and sizes until its bounds differ by the tolerance.
+//
+// The central path is followed while the linear program grows. `opening` lists rows of the tables that the predictor has in
+// play from the start; under constraints they must make a feasible mixture possible.
+inline Outcome follow_path(const Problem& whole, Room& room, Workspace& w, const int* opening, int openings,
+                           const Settings& settings) {
+    using namespace parameters::solver;
+    Progress now = begin(whole, room, w, opening, openings);
+    while (true) {
+        evaluate(now.problem, room.iterate, w, now.changed, now.left_aside);
+        now.changed = false;
+        if (now.unbalanced) {
+            restore(now.problem, room.iterate, w, now.mu);
+            now.unbalanced = false;
+            now.fresh = true;
+            continue;
+        }
+        measure(now, room.iterate);
+        if (!(0.0 <= now.gap && now.gap < parameters::path::HIGHEST_GAP)) break;
+        if (now.fresh) {
+            now.fresh = false;
+            now.first_gap = now.gap;
+            if (now.gap < LATE * settings.tolerance) now.aim = larger(now.aim, HOLD_BACK * settings.tolerance);
+        }
+        const bool done = now.broken || now.iterations >= settings.max_iterations;
+        if ((now.gap < now.aim || done) && !now.looked) {
+            const Look look = price(whole, now, room, w, settings, done);
+            if (look.exact) {
+                improve_bounds(whole, now, room, look);
+                if (now.upper - now.lower <= settings.tolerance || done) break;
+            }
+            grow(now, room, w, look, settings);
+            group(whole, now, room, w);
+            now.looked = true;
+            now.since_look = 0;
+        } else {
+            now.looked = false;
+            step(now, room, w, settings);
+        }
+    }
+    return {now.upper, now.lower, now.iterations};
+}
+
+}  // namespace metricfit::METRICFIT_TARGET
