@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import sympy as sp
 
-from metricfit.metrics.evaluation import Count, FloatArray
+from metricfit.metrics.digits import Count
+from metricfit.metrics.evaluation import FloatArray
 from metricfit.metrics.metric import Metric
 from metricfit.metrics.normal_form import NormalForm
 from metricfit.metrics.table import Coefficients
@@ -35,6 +36,10 @@ class _WeightedSum(Coefficients):
 
     def value(self, tp: Count, k: Count, l: Count, n: Count) -> float:
         return sum(weight * part.value(tp, k, l, n) for weight, part in self.parts)
+
+    def values(self, tp: npt.ArrayLike, k: npt.ArrayLike, l: npt.ArrayLike, n: npt.ArrayLike) -> FloatArray:
+        total: FloatArray = np.add.reduce([weight * part.values(tp, k, l, n) for weight, part in self.parts])
+        return total
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self), (self.form, self.formula, False, False, self.parts))
