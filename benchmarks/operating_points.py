@@ -55,13 +55,12 @@ TARGETS = {
     "recall>=0.95": mf.precision.subject_to(mf.recall >= 0.95),
 }
 BATCH, WARM, EPOCHS, RATE = 256, 20, 60, {"linear": 0.02, "mlp": 0.002}
-# The soft loss starts with a wide sigmoid, which sees all rows, and ends close to the decision.
-WARMEST, COLDEST = 0.5, 0.1
+TEMPERATURE = 0.5
 LOSSES: dict[str, Callable[[mf.Metric], nn.Module]] = {
     "game": lambda metric: mf.MetricLoss(metric, infeasible="skip", tol=1e-3),
     "running game": lambda metric: mf.MetricLoss(metric, constraints="running", tol=1e-3),
-    "running soft": lambda metric: mf.SoftMetricLoss(metric),
-    "running soft, bounds": lambda metric: mf.SoftMetricLoss(metric, bounds=True),
+    "running soft": lambda metric: mf.SoftMetricLoss(metric, temperature=TEMPERATURE),
+    "running soft, bounds": lambda metric: mf.SoftMetricLoss(metric, temperature=TEMPERATURE, bounds=True),
 }
 METHODS = ("cross-entropy, cut", *LOSSES)
 
@@ -115,16 +114,14 @@ def network(kind: str, width: int, seed: int) -> nn.Module:
     )
 
 
-def train(model: nn.Module, data: Rows, criterion: nn.Module, epochs: int, rate: float) -> None:
-    """Train with Adam and a rate that falls to 0; the temperature of a soft loss falls in the first half."""
+def train(kind: str, model: nn.Module, data: Rows, criterion: nn.Module, epochs: int) -> None:
+    """Train with Adam and a rate that falls to 0."""
     features, labels = data
-    optimizer = torch.optim.Adam(model.parameters(), lr=rate)
+    optimizer = torch.optim.Adam(model.parameters(), lr=RATE[kind])
     parts = max(len(labels) // BATCH, 1)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, epochs * parts)
     generator = torch.Generator().manual_seed(0)
-    for epoch in range(epochs):
-        if isinstance(criterion, mf.SoftMetricLoss):
-            criterion.temperature = WARMEST * (COLDEST / WARMEST) ** min(2 * epoch / epochs, 1.0)
+    for _ in range(epochs):
         for rows in torch.randperm(len(labels), generator=generator).tensor_split(parts):
             optimizer.zero_grad()
             criterion(model(features[rows]), labels[rows]).backward()
@@ -148,10 +145,10 @@ def move_cut(model: nn.Module, metric: mf.Metric, data: Rows) -> None:
 def fitted(method: str, kind: str, metric: mf.Metric, rows: Rows, seed: int) -> nn.Module:
     """Train with cross-entropy, move the bias to the feasible cut, and go on with the loss."""
     model = network(kind, rows[0].shape[1], seed)
-    train(model, rows, nn.BCEWithLogitsLoss(), WARM if method in LOSSES else WARM + EPOCHS, RATE[kind])
+    train(kind, model, rows, nn.BCEWithLogitsLoss(), WARM if method in LOSSES else WARM + EPOCHS)
     move_cut(model, metric, rows)
     if method in LOSSES:
-        train(model, rows, LOSSES[method](metric), EPOCHS, RATE[kind])
+        train(kind, model, rows, LOSSES[method](metric), EPOCHS)
     return model
 
 

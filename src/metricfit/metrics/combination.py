@@ -37,6 +37,10 @@ class _WeightedSum(Coefficients):
     def value(self, tp: Count, k: Count, l: Count, n: Count) -> float:
         return sum(weight * part.value(tp, k, l, n) for weight, part in self.parts)
 
+    def values(self, tp: npt.ArrayLike, k: npt.ArrayLike, l: npt.ArrayLike, n: npt.ArrayLike) -> FloatArray:
+        total: FloatArray = np.add.reduce([weight * part.values(tp, k, l, n) for weight, part in self.parts])
+        return total
+
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self), (self.form, self.formula, False, False, self.parts))
 
