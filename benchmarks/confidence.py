@@ -20,7 +20,7 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +48,9 @@ CASES = (
 )
 
 
+WAYS = ("plain", "held-out", "cross-fitted")
+
+
 def ensemble(seed: int) -> MetricEnsemble:
     linear = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
     trees = HistGradientBoostingClassifier(max_iter=60, learning_rate=0.1)
@@ -70,7 +73,7 @@ def one(name: str, seed: int, folder: Path, size: int, confidence: float, holdou
     for objective, bound in CASES:
         metric = mf.get_metric(f"{objective} subject to {bound}")
         curves = {id(model): CutCurve.of(model.oof_, model.oof_) for model in (whole, part)}
-        for way, model in (("plain", whole), ("held-out", part), ("cross-fitted", whole)):
+        for way, model in zip(WAYS, (whole, part, whole), strict=True):
             curve = curves[id(model)]
             try:
                 if way == "plain":
@@ -104,15 +107,15 @@ def one(name: str, seed: int, folder: Path, size: int, confidence: float, holdou
 def summary(rows: list[tables.Row]) -> None:
     """Print a line for every case, over the sets and for each."""
     groups = defaultdict(lambda: defaultdict(list))
-    for row in rows:
+    # The last one counts, if a part was done again.
+    for row in {(row["set"], row["seed"], row["case"], row["way"]): row for row in rows}.values():
         for group in (("all sets", row["case"]), (row["set"], row["case"])):
             groups[group][row["way"]].append(row)
-    ways = ("plain", "held-out", "cross-fitted")
-    print(f"{'':20s}{'':42s}" + "".join(f"{way:>24s}" for way in ways))
-    print(f"{'set':20s}{'case':42s}" + "".join(f"{'holds  refused  value':>24s}" for _ in ways))
+    print(f"{'':20s}{'':42s}" + "".join(f"{way:>24s}" for way in WAYS))
+    print(f"{'set':20s}{'case':42s}" + "".join(f"{'holds  refused  value':>24s}" for _ in WAYS))
     for (name, case), by_way in sorted(groups.items()):
         line = f"{name:20s}{case:42s}"
-        for way in ways:
+        for way in WAYS:
             given = [row for row in by_way[way] if row["got"] is not None]
             refused = 100.0 * (1.0 - len(given) / max(len(by_way[way]), 1))
             if given:
@@ -137,7 +140,9 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("confidence.jsonl"))
     options = parser.parse_args()
-    done = {(row["set"], row["seed"]) for row in tables.read(options.out)}
+    counted = Counter((row["set"], row["seed"]) for row in tables.read(options.out))
+    # A resampling of which a crash left only a part is done again.
+    done = {task for task, count in counted.items() if count >= len(WAYS) * len(CASES)}
     tasks = [
         (name, seed, options.data, options.rows, options.confidence, options.holdout)
         for seed in range(options.resamplings)

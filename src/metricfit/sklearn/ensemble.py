@@ -20,8 +20,8 @@ from metricfit.sklearn.confidence import confident_cut, need_enough_rows
 from metricfit.sklearn.crossfit import Member, crossfit, make_folds, rows_of
 from metricfit.sklearn.cuts import CutCurve
 from metricfit.sklearn.defaults import default_members
+from metricfit.sklearn.inputs import checked_weights, constrained_metric, encoded
 from metricfit.sklearn.named import NamedEstimators, named
-from metricfit.sklearn.settings import checked_weights, constrained_metric, encoded
 from metricfit.sklearn.threshold import SLACK
 from metricfit.sklearn.weights import member_weights
 

@@ -1,4 +1,4 @@
-"""What estimators make of their settings, labels and weights."""
+"""The metric, labels and weights that an estimator is given, in the form it works with."""
 
 from __future__ import annotations
 
