@@ -69,8 +69,8 @@ class Remembered(ClassifierMixin, BaseEstimator):
         return self.model_.predict(X)
 
 
-def network(metric: str, loss: str, threshold: str = "zero", seed: int | None = None) -> Any:
-    net = MetricClassifier(metric, loss=loss, threshold=threshold, random_state=seed)
+def network(metric: str, loss: str, cut: str = "zero", seed: int | None = None) -> Any:
+    net = MetricClassifier(metric, loss=loss, cut=cut, random_state=seed)
     return make_pipeline(StandardScaler(), net)
 
 
@@ -91,7 +91,7 @@ def methods(metric: str, seed: int, wanted: Sequence[str]) -> dict[str, Any]:
     made = {
         "ensemble": lambda: MetricEnsemble(members("metric"), metric=metric, random_state=seed),
         "cross-entropy": lambda: MetricEnsemble(members("cross-entropy"), metric=metric, random_state=seed),
-        "network": lambda: network(metric, "cross-entropy", "tuned", seed),
+        "network": lambda: network(metric, "cross-entropy", "empirical", seed),
         "trees": lambda: tuned(HistGradientBoostingClassifier(random_state=seed)),
         "lightgbm": lambda: tuned(_lightgbm(seed)),
     }

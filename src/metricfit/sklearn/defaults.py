@@ -55,8 +55,12 @@ def default_members(metric: Metric, X: Any, labels: npt.NDArray[np.int64]) -> li
         )
     numbers, words = _columns(X)
     few = np.bincount(labels, minlength=2).min() < FEW
-    # Of few rows none can be spared to choose the epoch with.
-    training: dict[str, Any] = {"validation_fraction": None, "max_epochs": EPOCHS} if few else {}
+    # The ensemble decides for all members, so that a cut of the network's own would only take time.
+    training: dict[str, Any] = {"cut": "zero"}
+    if few:  # of few rows none can be spared to choose the epoch with
+        training |= {"validation_fraction": None, "max_epochs": EPOCHS}
+    if not metric.playable:
+        training["loss"] = "cross-entropy"
     network = ColumnTransformer(
         [
             ("numbers", _standard(), numbers),
