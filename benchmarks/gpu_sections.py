@@ -165,9 +165,9 @@ def agreement(name: str, n: int, count: int, device: torch.device) -> dict[str, 
     layout, scores = batch(name, n, count, device)
     played = solve_games(layout, scores, TOLERANCE)
     host = mf.solve_many(layout.metric, scores.cpu().numpy().reshape(count, n), tol=TOLERANCE)
-    from metricfit.solvers.fast.restriction import whole_tables
+    from metricfit.game.tables import whole_tables
 
-    reach = whole_tables(layout.metric, n)[0].reach
+    reach = whole_tables(layout.metric, n).reach
     rows = scores.cpu().numpy().reshape(count, n)
     bounds = played.bounds.cpu().numpy() - np.maximum(rows - reach, 0.0).sum(axis=1)[:, None]
     adversary = played.adversary.cpu().numpy().reshape(count, n)

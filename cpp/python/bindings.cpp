@@ -316,6 +316,8 @@ Numbers py_project(const Plane& matrix) {
 
 NB_MODULE(_core, m) {
     m.doc() = "The compiled core: the interior-point solver and the referee.";
+    // Settings that a cache holds when the interpreter ends are no leak.
+    nb::set_leak_warnings(false);
     nb::class_<Setting>(m, "Setting", "A restricted game but for its scores. Immutable; shared between threads.")
         .def_prop_ro("groups", &Setting::groups)
         .def_prop_ro("items", &Setting::items);

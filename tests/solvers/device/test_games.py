@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 import metricfit as mf
 from drawn import built_in_metrics, custom_metrics, scores_of
+from metricfit.game.tables import whole_tables
 from metricfit.solvers.device import Layout, PlayedGames, solve_games
 from metricfit.solvers.device.batch import MISSED, NOT_FINITE, SOLVED, check_threads, workspace_numbers
 from metricfit.solvers.device.host import library
-from metricfit.solvers.fast.restriction import whole_tables
 
 ERROR_RATE = mf.get_metric("(fp + fn) / all")
 METRICS = [mf.f1, mf.f2, mf.mcc, mf.kappa, mf.accuracy, mf.precision, ERROR_RATE]
@@ -31,7 +31,7 @@ def play(metric: mf.Metric, *games: NDArray[np.float64], tol: float = 1e-4, **op
 def bounds_of(metric: mf.Metric, scores: NDArray[np.float64], tol: float = 1e-4) -> tuple[float, float]:
     """Bounds of the game as it was asked for, with what was cut off its scores put back."""
     played = play(metric, scores, tol=tol)
-    reach = whole_tables(metric, len(scores))[0].reach
+    reach = whole_tables(metric, len(scores)).reach
     excess = np.maximum(scores - reach, 0.0).sum()
     lower, upper = (played.bounds[0].numpy() - excess).tolist()
     return lower, upper
