@@ -18,7 +18,15 @@ from metricfit.cli.mistakes import UserMistakeError, sentence
 from metricfit.sklearn import Cut, MetricEnsemble, best_cut
 from metricfit.sklearn.defaults import default_members
 
-__all__ = ["Candidate", "FittedCandidate", "Steps", "fit_candidate", "folds_for", "the_candidates"]
+__all__ = [
+    "Candidate",
+    "FittedCandidate",
+    "Steps",
+    "fit_candidate",
+    "folds_for",
+    "the_candidates",
+    "total_cost",
+]
 
 FloatArray = npt.NDArray[np.float64]
 CutRule = Literal["expected", "empirical", "zero"]
@@ -115,9 +123,7 @@ def the_candidates(
     ours = "network" if metric.playable else "cross-entropy network"
     return (
         Candidate(f"ensemble for {name}", ((ours, network), ("trees", trees)), cut, confidence),
-        Candidate(
-            "cross-entropy networks, tuned cut", (("cross-entropy network", plain),), "empirical"
-        ),
+        Candidate("cross-entropy networks, tuned cut", (("cross-entropy network", plain),), "empirical"),
         Candidate("boosted trees, tuned cut", (("trees", trees),), "empirical"),
     )
 

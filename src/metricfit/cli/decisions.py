@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -96,7 +96,7 @@ class Decision:
         return cls((Part("networks", (network,), 1.0, 1.0, 0.0),), None, classifier.threshold_)
 
     @classmethod
-    def of_ensemble(cls, ensemble: MetricEnsemble, models: dict[str, Sequence[Any]]) -> Decision:
+    def of_ensemble(cls, ensemble: MetricEnsemble, models: Mapping[str, Sequence[Any]]) -> Decision:
         """Return the decision of an ensemble.
 
         Parameters

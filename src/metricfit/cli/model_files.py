@@ -1,4 +1,4 @@
-"""Models on disk: plain values, tensors, an encoder and trees of known types, read without executing anything."""
+"""Models on disk: plain values, tensors, and objects of known types, read without executing anything."""
 
 from __future__ import annotations
 

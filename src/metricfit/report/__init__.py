@@ -1,7 +1,7 @@
 """Comparisons of classifiers by a metric, and the page that shows them."""
 
 from metricfit.report.bootstrap import Interval, difference_interval, score_interval
-from metricfit.report.comparison import ColumnReport, Comparison, Importance, Method
+from metricfit.report.comparison import ColumnReport, Comparison, Importance, Method, in_words
 from metricfit.report.page import render
 
 __all__ = [
@@ -10,4 +10,8 @@ __all__ = [
     "Importance",
     "Interval",
     "Method",
-    "difference_interval", "render", "score_interval"]
+    "difference_interval",
+    "in_words",
+    "render",
+    "score_interval",
+]

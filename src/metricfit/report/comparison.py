@@ -142,9 +142,7 @@ class Comparison:
 
     def score(self, metric: Metric, method: Method) -> float:
         """Return any metric of a method on the test rows, without its constraints."""
-        return float(
-            metric.objective.score(self.labels, method.predicted, sample_weight=self.weights)
-        )
+        return float(metric.objective.score(self.labels, method.predicted, sample_weight=self.weights))
 
     def confusion(self, method: Method) -> dict[str, float]:
         """Return the confusion matrix of a method on the test rows."""
@@ -244,7 +242,9 @@ def in_words(comparison: Comparison) -> tuple[str, ...]:
         if abs(gain) < 0.0005:
             line = f"{first.name} is as good as {other.name} {between}"
         else:
-            line = f"{first.name} is {'better' if gain > 0 else 'worse'} than {other.name} by {abs(gain):.3f} "
+            line = (
+                f"{first.name} is {'better' if gain > 0 else 'worse'} than {other.name} by {abs(gain):.3f} "
+            )
             line += between if gain > 0 else f"(95 % interval {-interval.high:.3f} to {-interval.low:.3f})"
         if interval.low <= 0.0 <= interval.high and gain:
             line += "; the test rows do not settle which is better"

@@ -108,13 +108,9 @@ def _figures(comparison: Comparison) -> list[tuple[str, str, str, str]]:
             f"By how much {comparison.metric.name} of {first} falls when the values of a column are "
             "shuffled among test rows. Columns that say the same share their importance."
         )
-        found.append(
-            ("importance", "Importance of columns", importances(comparison.importance), caption)
-        )
+        found.append(("importance", "Importance of columns", importances(comparison.importance), caption))
     if any(method.epochs for method in comparison.methods):
-        found.append(
-            ("training", "Training", training_curves(comparison), _training_caption(comparison))
-        )
+        found.append(("training", "Training", training_curves(comparison), _training_caption(comparison)))
     caption = (
         "Shares of the positives and of the negatives among the test rows; rows right of the dashed line "
         "are predicted positive."

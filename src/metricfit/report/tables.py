@@ -52,7 +52,9 @@ def score_table(comparison: Comparison) -> str:
     hint = "Intervals are bootstraps of the test rows; differences are of the same rows. They leave out how "
     hint += "much another split or seed would change."
     if chosen_by:
-        hint += " Held out: the metric on training rows that the models had not seen, which decides what is used."
+        hint += (
+            " Held out: the metric on training rows that the models had not seen; it decides what is used."
+        )
     return (
         f"<div class=scroll><table class=scores><thead><tr>{head}</tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table></div><p class=hint>{hint}</p>"

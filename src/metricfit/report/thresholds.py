@@ -88,7 +88,7 @@ def _cells(
     kinds = place * 2 + labels
 
     def sums(weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        found = np.bincount(kinds, weights, minlength=2 * size).reshape(size, 2)
+        found = np.bincount(kinds, weights, minlength=2 * size).astype(np.float64).reshape(size, 2)
         return found[:, 0], found[:, 1]
 
     return sums

@@ -19,9 +19,9 @@ from metricfit import Constraint, Metric
 from metricfit.sklearn.averaging import AveragedWeights
 from metricfit.sklearn.beta import BetaCalibration
 from metricfit.sklearn.callbacks import completed_epochs
+from metricfit.sklearn.inputs import check_settings, constrained_metric
 from metricfit.sklearn.network import LogitNet, ModuleLike, build_module
 from metricfit.sklearn.rows import HeldOut, class_index, complete, row_weights, split, two_classes
-from metricfit.sklearn.inputs import check_settings, constrained_metric
 from metricfit.sklearn.threshold import SLACK
 from metricfit.sklearn.training import Training, make_net, next_rows, release
 
