@@ -65,10 +65,8 @@ class Screen:
             seconds = "" if method.constant else f"{method.seconds:.1f}"
             table.add_row(method.name, f"{comparison.value(method):.3f}", str(interval), *held, seconds)
         self.out.print(table)
-        for line in in_words(comparison):
+        for line in (*comparison.notes, *in_words(comparison)):
             self.say(line)
-        for note in comparison.notes:
-            self.say(note)
 
     def evaluate(self, found: dict[str, Any]) -> None:
         """Print how good a model is on a table."""

@@ -242,9 +242,8 @@ def in_words(comparison: Comparison) -> tuple[str, ...]:
         if abs(gain) < 0.0005:
             line = f"{first.name} is as good as {other.name} {between}"
         else:
-            line = (
-                f"{first.name} is {'better' if gain > 0 else 'worse'} than {other.name} by {abs(gain):.3f} "
-            )
+            compared = "better" if gain > 0 else "worse"
+            line = f"{first.name} is {compared} than {other.name} by {abs(gain):.3f} "
             line += between if gain > 0 else f"(95 % interval {-interval.high:.3f} to {-interval.low:.3f})"
         if interval.low <= 0.0 <= interval.high and gain:
             line += "; the test rows do not settle which is better"

@@ -13,7 +13,6 @@ from metricfit.report.comparison import Comparison, Method, in_words
 from metricfit.report.figures import (
     calibration_curves,
     confusion_matrices,
-    drawn,
     importances,
     metric_by_threshold,
     precision_recall,
@@ -74,7 +73,7 @@ def _section(index: int, comparison: Comparison) -> str:
     )
     return (
         f"<section><h2>{escape(comparison.title)}</h2>{_metric(comparison.metric)}{_facts(comparison)}"
-        f"{_words(comparison)}{_notes(comparison)}{score_table(comparison)}"
+        f"{_notes(comparison)}{_words(comparison)}{score_table(comparison)}"
         f"<div class=figures>{shown}</div>{column_table(comparison)}</section>"
     )
 
@@ -154,7 +153,7 @@ def _legend(name: str, comparison: Comparison) -> str:
     else:
         keys = [
             (f"series-{index}", method.name)
-            for index, method in drawn(comparison)
+            for index, method in enumerate(comparison.methods)
             if _has_curve(name, index, method)
         ]
     items = "".join(f'<span><i class="key {style}"></i>{escape(text)}</span>' for style, text in keys)
@@ -162,11 +161,13 @@ def _legend(name: str, comparison: Comparison) -> str:
 
 
 def _has_curve(name: str, index: int, method: Method) -> bool:
+    if name == "precision-recall":
+        return True
     if name == "threshold":
         return index == 0
     if name == "calibration":
         return method.probabilities is not None
-    return name != "training" or bool(method.epochs)
+    return bool(method.epochs)
 
 
 def _curve_caption(comparison: Comparison) -> str:

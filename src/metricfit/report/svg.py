@@ -135,7 +135,7 @@ def bar_chart(title: str, names: Sequence[str], values: Sequence[float], tips: S
             f'<text class="tick" x="{left - 6}" y="{y + 12}" text-anchor="end">{escape(shown)}</text>'
             f'<rect class="bar series-0" x="{start:.1f}" y="{y}" width="{max(end - start, 0.5):.1f}" '
             f'height="{step - 7}">{_tip(tip)}</rect>'
-            f'<text class="tick" x="{end + 5:.1f}" y="{y + 12}">{value:.3f}</text>'
+            f'<text class="tick" x="{end + 5:.1f}" y="{y + 12}">{round(value, 3) + 0.0:.3f}</text>'
         )
     return (
         f'<svg viewBox="0 0 {WIDTH} {len(names) * step + 8}" role="img" aria-label="{escape(title)}">'

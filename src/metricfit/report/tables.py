@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 import metricfit as mf
-from metricfit.report.comparison import Comparison, Method
+from metricfit.report.comparison import Comparison
 
 __all__ = ["column_table", "score_table"]
 
@@ -47,7 +47,8 @@ def score_table(comparison: Comparison) -> str:
             cells.append(f"{method.best_epoch} of {len(method.epochs)}" if method.epochs else "")
         cells.append("" if method.constant else f"{method.seconds:.1f}")
         body = "".join(f"<td>{cell}</td>" for cell in cells)
-        rows.append(f"<tr><th scope=row>{_key(index, method)}{escape(method.name)}</th>{body}</tr>")
+        key = f'<i class="key series-{index}"></i>'
+        rows.append(f"<tr><th scope=row>{key}{escape(method.name)}</th>{body}</tr>")
     head = "".join(f"<th scope=col>{escape(name)}</th>" for name in heads)
     hint = "Intervals are bootstraps of the test rows; differences are of the same rows. They leave out how "
     hint += "much another split or seed would change."
@@ -75,7 +76,3 @@ def column_table(comparison: Comparison) -> str:
         f"<h3 class=columns>Columns</h3><div class=scroll><table class=scores><thead><tr>{heads}</tr></thead>"
         f"<tbody>{rows}</tbody></table></div>"
     )
-
-
-def _key(index: int, method: Method) -> str:
-    return "" if method.constant else f'<i class="key series-{index}"></i>'
