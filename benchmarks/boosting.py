@@ -8,7 +8,7 @@ same settings for both. Every cell is a data set, a seed and a metric, and holds
 the cut 0 and at the cut that is best on the held-out rows. A run that was stopped goes on; when it is done,
 differences to logistic loss with a tuned cut are printed.
 
-``time``: seconds of a round at 50,000 rows and 20 columns, on one thread. The objectives take turns, one round
+``time``: seconds of a round at 50,000 rows and 20 columns, on one thread. The objectives take turns, a round
 each, so that whatever else the machine does falls on all of them; printed are the median round and the
 quartiles of the ratios to the logistic round of the same turn. Give OMP_NUM_THREADS=1.
 """

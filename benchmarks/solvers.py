@@ -369,7 +369,7 @@ def main() -> None:
         cells = benchmark(arguments, console)
     show(cells, arguments.tol, console)
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
-    packages = ("metricfit", "numpy", "scipy", "numba", RIVAL)
+    packages = ("metricfit", "numpy", "scipy", RIVAL)
     report = {
         "machine": f"{platform.machine()}, one thread",
         "python": platform.python_version(),

@@ -115,35 +115,3 @@ plt.show()
 # Cross-entropy cuts where a positive is as likely as a negative, and gives up most of the band. Trained for a
 # metric the model goes further out. At 0 the three metrics differ less from each other than from
 # cross-entropy; the cut that is tuned on further points brings out the rest.
-#
-# The short version, with F1 as the aim. How good a tuned threshold is depends on the points it was tuned on,
-# so the second score is the mean over 50 draws of 1000 further points.
-
-
-def tuned(model: torch.nn.Module, draws: int) -> tuple[float, float]:
-    """Return the median of the cuts, and the mean of the scores that they reach."""
-    scores = scores_of(model, test)
-    cuts = [
-        best_cut(mf.f1, scores_of(model, points), wanted).threshold
-        for points, wanted in (make_points(1000, seed=100 + draw) for draw in range(draws))
-    ]
-    return float(np.median(cuts)), float(np.mean([mf.f1.score(truth, scores > cut) for cut in cuts]))
-
-
-def score_at_zero(name: str) -> float:
-    return mf.f1.score(truth, scores_of(models[name], test) > 0)
-
-
-plain = models["cross-entropy"]
-cut, mean_score = tuned(plain, draws=2 if SHORT else 50)
-panels = [
-    ("cross-entropy", plain, 0.0, score_at_zero("cross-entropy")),
-    ("cross-entropy, threshold tuned\non 1000 further points", plain, cut, mean_score),
-    ("trained for F1\nno threshold to tune", models["F1"], 0.0, score_at_zero("F1")),
-]
-figure, axes = plt.subplots(1, 3, figsize=(10, 4.1), layout="constrained")
-for axis, (title, model, threshold, score) in zip(axes, panels, strict=True):
-    draw(axis, model, threshold)
-    axis.set_title(title)
-    axis.set_xlabel(f"F1 {score:.2f}", fontsize=15, fontweight="bold")
-plt.show()

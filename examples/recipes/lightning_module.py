@@ -2,7 +2,7 @@
 Lightning: a module for F2
 ==========================
 
-The loss stands where cross-entropy stood, in ``training_step``. The validation step cuts the logits at 0.
+The loss replaces cross-entropy in ``training_step``. The validation step cuts the logits at 0.
 """
 
 from __future__ import annotations

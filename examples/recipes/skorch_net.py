@@ -33,7 +33,7 @@ def make_model(features: int, epochs: int) -> Pipeline:
         module__out_features=1,
         criterion=mf.MetricLoss,
         criterion__metric=mf.mcc,
-        # skorch knows of cross-entropy that it takes logits; of any other criterion it has to be told.
+        # skorch knows that cross-entropy takes logits; for any other criterion it needs this setting.
         predict_nonlinearity=probabilities,
         optimizer=torch.optim.Adam,
         lr=1e-2,

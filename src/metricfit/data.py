@@ -162,7 +162,7 @@ class PositiveSampler(Sampler[list[int]]):
 
 
 def _drawn(rows: Rows, weights: FloatArray, count: int, random: np.random.Generator) -> Rows:
-    """Return `count` of the rows in a random order, each as often as its weight asks for, up to one."""
+    """Return `count` rows in a random order, each as often as its weight says, to within one."""
     if not len(rows):
         return rows
     # Systematic sampling: with equal weights and as many rows as asked for, each comes once.

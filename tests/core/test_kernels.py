@@ -1,4 +1,4 @@
-"""The kernels against dense algebra, and the parts of the algorithm against their definitions: see cpp/tests."""
+"""Kernels against dense algebra, and the parts of the algorithm against their definitions: see cpp/tests."""
 
 from __future__ import annotations
 

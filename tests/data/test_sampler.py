@@ -115,6 +115,6 @@ def test_a_loader_takes_it():
     ],
     ids=lambda value: value[:30] if isinstance(value, str) else "",
 )
-def test_mistakes_are_sentences(settings, sentence):
+def test_bad_arguments_raise_a_clear_error(settings, sentence):
     with pytest.raises(ValueError, match=sentence):
         PositiveSampler(**{"labels": [0, 1, 0, 1], "batch_size": 4, **settings})

@@ -1,4 +1,4 @@
-"""The page of error messages holds all of them, in the words of the code."""
+"""The page of error messages has every message of the code, word for word."""
 
 import pytest
 

@@ -149,7 +149,7 @@ def test_a_set_that_cannot_be_had_is_reported_and_skipped(folder, tmp_path):
         (["--out", "nowhere", "--report"], "there is no finished cell"),
     ],
 )
-def test_mistakes_are_sentences(words, sentence, tmp_path):
+def test_bad_arguments_raise_a_clear_error(words, sentence, tmp_path):
     result = command(*words, "--data", tmp_path, "--out", tmp_path / "out")
     assert result.exit_code == 2
     assert sentence in result.output

@@ -1,4 +1,4 @@
-"""Input that cannot be used is refused by a sentence that says what to change."""
+"""Unusable input raises an error that says what to change."""
 
 from __future__ import annotations
 

@@ -197,13 +197,13 @@ BAD_BATCHES = {
 
 
 @pytest.mark.parametrize("name", BAD_BATCHES)
-def test_a_bad_batch_is_refused_in_a_sentence(name):
+def test_a_bad_batch_raises_a_clear_error(name):
     logits, targets, error, message = BAD_BATCHES[name]
     with pytest.raises(error, match=re.escape(message)):
         f1_loss()(torch.tensor(logits), torch.tensor(targets))
 
 
-def test_arrays_are_refused_in_a_sentence():
+def test_arrays_raise_a_clear_error():
     for logits, targets, name in (
         (np.zeros(3), torch.zeros(3), "logits"),
         (torch.zeros(3), np.zeros(3), "targets"),
@@ -253,7 +253,7 @@ def test_the_ignored_index_is_named_when_targets_are_refused():
         ({"gather": True, "group_size": 4, "reduction": "none"}, "gathered batch"),
     ],
 )
-def test_a_bad_setting_is_refused_in_a_sentence(options, message):
+def test_a_bad_setting_raises_a_clear_error(options, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         f1_loss(**options)
 

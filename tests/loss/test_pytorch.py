@@ -1,4 +1,4 @@
-"""The loss is a citizen of PyTorch: autograd, precision, compiler, transforms, threads, copies."""
+"""The loss works with autograd, autocast, torch.compile, transforms, threads and copies."""
 
 import copy
 import io

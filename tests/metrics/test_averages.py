@@ -209,7 +209,7 @@ def masked(values):
         (lambda: mf.f1.macro() >= 0.5, "the macro average of f1 cannot be bounded; bound f1"),
     ],
 )
-def test_what_cannot_be_scored_is_refused_in_a_sentence(call, phrase):
+def test_what_cannot_be_scored_raises_a_clear_error(call, phrase):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(ValueError, match=phrase):

@@ -172,7 +172,7 @@ def test_a_metric_is_returned_as_it_is():
         ("recall subject to precision > 0.5", "not a constraint"),
     ],
 )
-def test_anything_else_is_refused_by_a_sentence(text, phrase):
+def test_anything_else_raises_a_clear_error(text, phrase):
     with pytest.raises(mf.UnsupportedMetricError) as refusal:
         mf.get_metric(text)
     assert phrase in str(refusal.value)

@@ -1,4 +1,4 @@
-"""What cannot be trained for is refused at once, by a sentence that names the term."""
+"""Unsupported formulas raise an error that names the term."""
 
 import math
 import re

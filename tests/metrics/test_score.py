@@ -40,7 +40,7 @@ REFERENCES = {
     ),
 }
 FORMULAS = BUILT_IN_FORMULAS | SOFT_ONLY_FORMULAS
-# scikit-learn averages over the classes that occur, or is undefined; the docstrings of ours say what we do.
+# scikit-learn averages over the classes that occur, or is undefined; our docstrings say what metricfit does.
 CONSTRAINED = {name for name in BUILT_IN if "_at_" in name}
 ONE_CLASS_DIFFERS = {"balanced_accuracy", "informedness", "markedness"}
 

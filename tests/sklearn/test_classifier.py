@@ -314,7 +314,7 @@ def test_a_foreign_checkpoint_is_refused(data, tmp_path):
     ],
     ids=lambda value: str(value)[:40] if isinstance(value, str) else "",
 )
-def test_mistakes_are_sentences(data, settings, sentence):
+def test_bad_arguments_raise_a_clear_error(data, settings, sentence):
     with pytest.raises(ValueError, match=sentence):
         quick(**settings).fit(*data)
 

@@ -221,6 +221,6 @@ def test_progress_is_a_line_per_epoch(data, capsys):
     ],
     ids=lambda value: value[:30] if isinstance(value, str) else "",
 )
-def test_mistakes_are_sentences(data, settings, given, sentence):
+def test_bad_arguments_raise_a_clear_error(data, settings, given, sentence):
     with pytest.raises(ValueError, match=sentence):
         quick(**settings).fit(*data, **given)

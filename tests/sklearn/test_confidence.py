@@ -137,7 +137,7 @@ def test_a_promise_that_the_rows_do_not_support_is_refused():
         ({}, np.ones(100), "rows that are independent and count alike"),
     ],
 )
-def test_mistakes_are_sentences(settings, weights, sentence):
+def test_bad_arguments_raise_a_clear_error(settings, weights, sentence):
     X, y = make_classification(100, 4, random_state=0)
     model = MetricEnsemble(**{"subject_to": "recall >= 0.5", "confidence": 0.9, **settings})
     with pytest.raises(ValueError, match=sentence):

@@ -22,7 +22,7 @@ __all__ = ["MetricObjective"]
 Floats = npt.NDArray[np.float64]
 
 LEAST_CURVATURE = 0.2
-"""What ``curvature="mixed"`` reports for decided rows; it is 1 for rows that are positive every other time."""
+"""What ``curvature="mixed"`` reports for decided rows; it is 1 where the chance is one half."""
 
 
 @dataclass(frozen=True)

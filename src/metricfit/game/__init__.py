@@ -1,4 +1,4 @@
-"""The game between predictor and adversary: what a solver solves, and the referee of its answer."""
+"""The game between predictor and adversary: what a solver solves, and how its answer is certified."""
 
 from metricfit.game.best_response import adversary_values, bounds, predictor_values
 from metricfit.game.definition import TABLE_LIMIT, Game, checked_input, make_game

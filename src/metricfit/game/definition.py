@@ -159,7 +159,7 @@ def _checked_scores(scores: ArrayLike) -> NDArray[np.float64]:
         # Complex numbers, dates and text would be converted without a word.
         if given.dtype.kind not in "biufO":
             raise TypeError(f"they are of type {given.dtype}")
-        # A copy, since kernels are compiled anew for arrays with strides and for those that are read-only.
+        # A contiguous copy, because the compiled solver expects it.
         values = np.array(given, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"scores must be real numbers, one per item: {error}") from error

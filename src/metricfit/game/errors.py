@@ -1,4 +1,4 @@
-"""What can be wrong with a game that was asked for."""
+"""Errors of games that have no solution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the predictor is paid, where it is more than the metric: sizes it may not choose, scores of sizes."""
+"""Payoffs that differ from the metric: sizes that the predictor may not choose, and scores of sizes."""
 
 from __future__ import annotations
 

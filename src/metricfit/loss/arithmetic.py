@@ -1,4 +1,4 @@
-"""From logits to the scores of games, and from their solutions to losses and slopes."""
+"""From logits to the scores of games, and from their solutions to losses and gradients."""
 
 from __future__ import annotations
 

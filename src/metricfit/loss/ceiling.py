@@ -17,7 +17,7 @@ __all__ = ["ceiling", "score_limit"]
 
 @lru_cache(maxsize=256)
 def score_limit(metric: Metric, n: int) -> float:
-    """Return a size of scores beyond which the adversary's mind is made up, with room to spare.
+    """Return the score beyond which an item is decided, whatever the other items, with a safety margin.
 
     An item changes the metric by its range at most. If its score is larger than that, the adversary always
     includes it, or never; how much larger makes no difference to the game but for a constant.

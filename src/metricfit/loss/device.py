@@ -1,6 +1,6 @@
 """The games of a batch on the device that its logits are on, without a trip to the host.
 
-All of it is queued on the device: no result is looked at, so that nothing waits, and the loss can be captured
+All of it is queued on the device: the host reads no result, so nothing waits, and the loss can be captured
 in a CUDA graph. What the host path refuses by an exception makes the loss NaN here: logits that are not
 finite, and targets other than 0 and 1.
 """

@@ -1,4 +1,4 @@
-"""From a batch on the host to the loss of its games and their slopes. NumPy only."""
+"""From a batch on the host to the loss of its games and their gradients. NumPy only."""
 
 from __future__ import annotations
 

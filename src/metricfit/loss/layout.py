@@ -14,7 +14,7 @@ Ints = NDArray[np.int64]
 
 
 class SameSize(NamedTuple):
-    """Games of a batch that have the same number of items."""
+    """A batch of games that have the same number of items."""
 
     slots: Ints  # (games,) the number of each game: labels of the first group, then those of the next
     places: Ints  # (games, items) its entries in the flattened batch

@@ -36,7 +36,7 @@ ONE_LABEL = (
 
 
 class MetricLoss(nn.Module):
-    r"""The loss that stands where binary cross-entropy stood, for the metric you will be judged by.
+    r"""A drop-in replacement for ``BCEWithLogitsLoss`` that trains for a metric.
 
     A batch of logits :math:`f` with labels `y` is a game for the scores :math:`\psi = (scale / n) f`. With
     `v` its value and `q` the adversary's probabilities (see :func:`metricfit.solve`) the loss and its
@@ -45,8 +45,9 @@ class MetricLoss(nn.Module):
     .. math:: \mathrm{metric}(y, y) - v(\psi) - \langle y, \psi \rangle,
               \qquad \frac{\partial}{\partial f} = \frac{scale}{n} (q - y)
 
-    It is in the units of the metric, convex in the logits, never negative, and 0 when the batch is right
-    with margin. A logit above 0 is a predicted positive.
+    It is convex in the logits, never negative, and 0 when the batch is right with a margin. It is not one
+    minus the metric of the decisions, and has no upper limit: random logits can have an F1 loss of 3 or 4.
+    A logit above 0 is a predicted positive.
 
     Parameters
     ----------
@@ -183,7 +184,7 @@ class MetricLoss(nn.Module):
         return loss
 
     def _centred(self, logits: Tensor, running: RunningConstraints) -> Tensor:
-        """Move logits so that the games, which know nothing of the decision at 0, separate there."""
+        """Move logits so that the games separate at 0, where the model decides."""
         items = logits.shape[0] / max(self.settings.group_count(logits.shape[0]), 1)
         scale = items if self.settings.scale == "batch" else self.settings.scale
         shift = centre(self._objective, running.missed, running.counts, running.multipliers, scale)

@@ -81,7 +81,7 @@ def play_batch(
 def play_there(
     logits: Tensor, targets: Tensor, told: Settings, recorder: Recorder | None
 ) -> tuple[Tensor, Tensor]:
-    """Play on the device of the logits, without waiting for it."""
+    """Solve the games on the device of the logits, without waiting for it."""
     # Not imported before it is needed: it brings the kernel's tables and a compiler with it.
     from metricfit.loss.device import play_on_device
 
@@ -98,7 +98,7 @@ def play_there(
 def play_on_host(
     logits: Tensor, targets: Tensor, told: Settings, recorder: Recorder | None
 ) -> tuple[Tensor, Tensor]:
-    """Play on the host and copy the results to the device of the logits."""
+    """Solve the games on the host, and copy the results to the device of the logits."""
     ranks, own = 1, slice(None)
     batch = logits, targets
     if told.gather and is_parallel():
@@ -197,7 +197,7 @@ class HostFunction(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, rest: tuple[Tensor, str, int, Tensor | None]) -> Tensor:
-        """Play the games; what has no derivative comes in one piece, as PyTorch looks at every argument."""
+        """Solve the games. The settings are one argument, because PyTorch inspects each argument."""
         loss, slope = play_batch(logits, *rest)
         ctx.save_for_backward(slope, logits)
         return loss

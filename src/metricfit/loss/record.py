@@ -1,4 +1,4 @@
-"""What a loss remembers of its last forward pass, and what it has warned about.
+"""The record of the last forward pass of a loss, and of the warnings it has given.
 
 An operator of PyTorch takes tensors and plain values only, and goes on working when the module around it has
 been compiled away. So the module hands it a number, and the operator finds the module's recorder by it.
@@ -75,7 +75,7 @@ class Recorder:
         return record() if record is not None else None
 
     def keep(self, record: Callable[[], BatchSolution]) -> None:
-        """Remember a pass by the function that writes down its solutions, for who asks for them."""
+        """Keep a pass, as a function that returns its solutions when they are asked for."""
         self._threads.record = record
 
     def is_first(self, kind: type[Warning]) -> bool:

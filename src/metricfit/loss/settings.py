@@ -1,4 +1,4 @@
-"""What the loss is told, checked, and as the one line of text that the operator takes."""
+"""The settings of the loss: checked, and as the one line of text that the operator takes."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Settings:
             )
 
     def why_not_on_device(self) -> str:
-        """Return what the solver for devices cannot do of what is asked for, or nothing.
+        """Return which of the settings the device solver does not support, or nothing.
 
         Examples
         --------
@@ -121,7 +121,7 @@ class Settings:
         return "with gather" if self.gather else ""
 
     def factor(self, n: int) -> float:
-        """Return what the logits of a game of `n` items are multiplied with to be its scores.
+        """Return the factor from the logits of a game of `n` items to its scores.
 
         Examples
         --------
@@ -187,7 +187,7 @@ class Settings:
 
 @lru_cache(maxsize=256)
 def from_text(text: str) -> Settings:
-    """Return the settings that were written down by `Settings.text`.
+    """Return the settings that `Settings.text` wrote.
 
     Examples
     --------
@@ -200,13 +200,13 @@ def from_text(text: str) -> Settings:
 
 
 def check_reduction(reduction: str) -> None:
-    """Refuse what is no reduction of PyTorch."""
+    """Raise ValueError for anything that is not a reduction of PyTorch."""
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f'reduction must be "mean", "sum" or "none", got {reduction!r}')
 
 
 def check_ignore_index(index: int | None) -> None:
-    """Refuse what is no index, or that of a class."""
+    """Raise an error for anything that is not an index, or that is the index of a class."""
     if index is not None and not _is_integer(index):
         raise ValueError(f"ignore_index must be an integer or None, got {index!r}")
     if index in (0, 1):

@@ -53,7 +53,7 @@ class Metric(Boundable, Scored):
     constraints : tuple of Constraint
         What :meth:`subject_to` added.
     average : str or None
-        How :meth:`score` makes one number of several labels, unless it is told; see :meth:`averaged`.
+        How :meth:`score` averages over several labels by default; see :meth:`averaged`.
     size : int, float or None
         How many items a prediction chooses, or which share of them; see :meth:`at_size`.
     expression : sympy.Expr

@@ -1,4 +1,4 @@
-"""The names that metrics go by elsewhere, and what to answer to names that are no metric."""
+"""Other names of the metrics, and hints for names that are not a metric."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def soft_function(metric: Metric) -> Callable[..., Any]:
     >>> soft_function(mf.precision)(tp, fp, fn, tn, 1.0)
     tensor(0.7500, dtype=torch.float64)
     """
-    # Formulas know nothing of PyTorch, which is needed by those only who want its code.
+    # PyTorch is imported only when the code of soft counts is asked for.
     import torch
 
     formula = soft_formula(metric)

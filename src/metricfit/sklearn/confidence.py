@@ -27,7 +27,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 # Cuts of the sequence, of which the tests are a part.
 CUTS = 1000
-# Shares of positives, and rates of either class, at which a metric is looked at between their bounds.
+# Shares of positives, and rates of either class, at which a metric is evaluated between their bounds.
 POINTS = 5
 
 
@@ -38,7 +38,7 @@ class NotShownError(ValueError):
 def need_enough_rows(
     constraints: Sequence[Constraint], confidence: float, held_out: IntArray, labels: IntArray
 ) -> None:
-    """Refuse a promise that no classifier could keep with so few held-out rows.
+    """Raise an error if there are too few held-out rows for any classifier to pass the test.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Rows: their features, labels and weights, and which of them are held out."""
+"""The rows of a table: features, labels and weights, and which of them are held out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The net that trains the estimator's network, with everything that happens on the way."""
+"""The skorch net that trains the estimator's network, with its callbacks."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def next_rows(model: Any, net: LogitNet, training: Training, averaged: AveragedW
 
 
 def release(net: LogitNet) -> None:
-    """Let go of the rows, and of what acted on them."""
+    """Drop the training rows and the callbacks, which are not needed after training."""
     net.set_params(callbacks=None, train_split=None, sampler=None)
 
 

@@ -205,7 +205,7 @@ class _Best:
             self._sums = self._last
 
     def look(self) -> None:
-        """Let the referee look at the last iterates and at the averages."""
+        """Compute the bounds of the last iterates and of the averages, and keep the best."""
         window = self._count - self._restart + 1
         for Q, multipliers, P in (self._last, [total / window for total in self._sums]):
             adversary, predictor = _strategy(Q), _strategy(P)

@@ -1,4 +1,4 @@
-"""From a solver's claim to strategies that exist and the bounds that they prove."""
+"""From a solver's answer to valid strategies and the bounds that they prove."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Certificate:
 
 
 def certificate(game: Game, answer: Answer) -> Certificate:
-    """Clean up a solver's answer and let the referee judge it.
+    """Make valid strategies of a solver's answer, and compute the bounds that they prove.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def certificate(game: Game, answer: Answer) -> Certificate:
 
 
 def plain_answer(game: Game, iterations: int, note: str) -> Answer:
-    """Return the answer of two players that pick the positive scores, for want of a better one."""
+    """Return the answer of two players that pick the positive scores, the last resort."""
     chosen = game.scores > 0.0
     size = np.array([np.count_nonzero(chosen)])
     both = Strategy(size, np.ones(1), chosen[None, :].astype(np.float64), np.arange(game.n + 1))

@@ -1,4 +1,4 @@
-"""What a solver hands to the referee, and what the user gets."""
+"""The answer of a solver, and the certified solution that is made of it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ConvergenceWarning(UserWarning):
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A solver's claim about a game, in canonical order, before the referee has looked at it.
+    """A solver's answer, in canonical order, before its bounds are computed.
 
     Attributes
     ----------

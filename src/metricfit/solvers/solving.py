@@ -224,7 +224,7 @@ def certify(
     scores : sequence of ndarray, shape (games, n)
         C-contiguous, writeable and finite, which is not checked.
     labels : sequence of ndarray of bool, shape (games, n)
-        Only looked at if there are constraints.
+        Only used if there are constraints.
     size_scores : sequence of ndarray, shape (games, n + 1), optional
         Finite, which is not checked.
 
@@ -355,7 +355,7 @@ def _solve_game(
 
 
 def certified(game: Game, name: str, tol: float, options: dict[str, object]) -> tuple[Certificate, int, str]:
-    """Let the solver play, and the last resort if it fails; return what they prove, iterations and a note.
+    """Run the solver, or the last resort if it fails; return the bounds, the iterations and a note.
 
     Examples
     --------

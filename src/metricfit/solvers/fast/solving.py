@@ -168,7 +168,7 @@ def _attempts(
 
 
 def _plain_answer(game: Game, iterations: int) -> Answer:
-    """Let both players pick the positive scores, when everything else failed."""
+    """Return two players that pick the positive scores, when everything else failed."""
     chosen = game.scores > 0.0
     size = np.array([np.count_nonzero(chosen)])
     both = Strategy(size, np.ones(1), chosen[None, :].astype(np.float64), np.arange(game.n + 1))
@@ -178,7 +178,7 @@ def _plain_answer(game: Game, iterations: int) -> Answer:
 
 
 def _solve_blocks(game: Game, tol: float, max_iter: int) -> Answer:
-    """Solve on blocks, let the referee judge, refine the blocks that matter, repeat."""
+    """Solve on blocks, compute the bounds, refine the blocks that matter, repeat."""
     n = game.n
     reach = tables_at(game.metric, n, *2 * (np.array([0, 1, n // 4, n // 2, n - 1, n]),)).reach
     blocks = first_blocks(game, FIRST_BLOCKS, reach)
