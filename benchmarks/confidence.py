@@ -87,7 +87,7 @@ def one(name: str, seed: int, folder: Path, size: int, confidence: float, holdou
                 value = got = None
             else:
                 decided = (on_new[id(model)] > cut.threshold).astype(int)
-                value = metric.score(y[new], decided)
+                value = metric.objective.score(y[new], decided)
                 got = metric.constraints[0].metric.score(y[new], decided)
             results.append(
                 {

@@ -140,7 +140,7 @@ inline Workspace lay_out_workspace(Arena& arena, const Shape& shape) {
     return w;
 }
 
-// Room and workspace of one thread. Building one clears the memory, so that nothing depends on what was there before.
+// Room and workspace of one thread. Building one clears the memory.
 class Memory {
 public:
     explicit Memory(const Shape& shape) : shape_(shape) {
@@ -149,7 +149,8 @@ public:
         lay_out_workspace(measure, shape);
         const std::size_t bytes = measure.used();
         owned_.reset(static_cast<unsigned char*>(::operator new(bytes, std::align_val_t{Arena::LINE})));
-        std::memset(owned_.get(), 0, bytes);
+        bytes_ = bytes;
+        fill(0);
         Arena arena(owned_.get());
         room = lay_out_room(arena, shape);
         workspace = lay_out_workspace(arena, shape);
@@ -159,6 +160,9 @@ public:
 
     const Shape& shape() const { return shape_; }
 
+    // Sets every byte. What is filled with 0xFF are numbers that are not numbers, and indices that lead nowhere.
+    void fill(unsigned char byte) { std::memset(owned_.get(), byte, bytes_); }
+
     Room room;
     Workspace workspace;
 
@@ -167,6 +171,7 @@ private:
         void operator()(unsigned char* memory) const { ::operator delete(memory, std::align_val_t{Arena::LINE}); }
     };
     Shape shape_;
+    std::size_t bytes_ = 0;
     std::unique_ptr<unsigned char[], Free> owned_;
 };
 

@@ -8,8 +8,8 @@ namespace metricfit::METRICFIT_TARGET {
 // Each number and the D before it, then the 2 D before, and so on; or after it.
 template <int D, bool BACK, int... I>
 METRICFIT_INLINE Vector moved(Vector v, std::integer_sequence<int, I...>) {
-    if constexpr (BACK) return __builtin_shufflevector(v, Vector{}, (I + D)...);
-    return __builtin_shufflevector(Vector{}, v, (I + WIDTH - D)...);
+    if constexpr (BACK) return picked<(I + D)...>(v, Vector{});
+    return picked<(I + WIDTH - D)...>(Vector{}, v);
 }
 template <bool BACK, int D = 1>
 METRICFIT_INLINE Vector running_sums_of(Vector v) {

@@ -31,14 +31,34 @@ METRICFIT_INLINE ShortVector load_short(const double* source) { return *reinterp
 METRICFIT_INLINE void store_short(double* target, ShortVector value) { *reinterpret_cast<ShortVector*>(target) = value; }
 METRICFIT_INLINE Vector all(double value) { return value - Vector{}; }
 
+// Whether the compiler can shuffle vectors; GCC learned it with version 12.
+#if !defined(METRICFIT_SHUFFLE) && defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define METRICFIT_SHUFFLE 1
+#endif
+#endif
+#ifndef METRICFIT_SHUFFLE
+#define METRICFIT_SHUFFLE 0
+#endif
+
+// The numbers at these places of a, followed by b.
+template <int... PLACE>
+METRICFIT_INLINE Vector picked(Vector a, Vector b) {
+#if METRICFIT_SHUFFLE
+    return __builtin_shufflevector(a, b, PLACE...);
+#else
+    return Vector{(PLACE < WIDTH ? a[PLACE % WIDTH] : b[PLACE % WIDTH])...};
+#endif
+}
+
 // The smaller and the larger halves of what pairs of blocks of D numbers are: a0 b0 a2 b2 ... and a1 b1 a3 b3 ...
 template <int D, int... I>
 METRICFIT_INLINE Vector even_blocks(Vector a, Vector b, std::integer_sequence<int, I...>) {
-    return __builtin_shufflevector(a, b, (I & D ? I - D + WIDTH : I)...);
+    return picked<(I & D ? I - D + WIDTH : I)...>(a, b);
 }
 template <int D, int... I>
 METRICFIT_INLINE Vector odd_blocks(Vector a, Vector b, std::integer_sequence<int, I...>) {
-    return __builtin_shufflevector(a, b, (I & D ? I + WIDTH : I + D)...);
+    return picked<(I & D ? I + WIDTH : I + D)...>(a, b);
 }
 using AllLanes = std::make_integer_sequence<int, WIDTH>;
 

@@ -67,18 +67,36 @@ Numbers to_numpy(std::vector<double>&& numbers) {
     return to_numpy(std::move(numbers), {size});
 }
 
+// Whether numbers rise from 0 to `last`.
+void require_rising(const Indices& numbers, Index last, const char* what) {
+    const Index* all = numbers.data();
+    const std::size_t count = numbers.size();
+    require(count > 0 && all[0] == 0 && all[count - 1] == last, what);
+    for (std::size_t x = 1; x < count; ++x) require(all[x - 1] < all[x], what);
+}
+
+// Whether each of the numbers from 0 on occurs once.
+void require_order(const Indices& order, const char* what) {
+    std::vector<char> seen(order.size(), 0);
+    for (std::size_t x = 0; x < order.size(); ++x) {
+        const Index place = order.data()[x];
+        require(0 <= place && place < static_cast<Index>(order.size()) && !seen[place], what);
+        seen[place] = 1;
+    }
+}
+
+void require_blocks(const Indices& blocks, std::size_t width, std::size_t items) {
+    require(blocks.size() == width + 1, "a strategy has a column of marginals for each block");
+    require_rising(blocks, static_cast<Index>(items), "blocks are not empty, in order, and cover the items of their game");
+}
+
 Strategy strategy_of(const Indices& sizes, const Vector& weights, const Plane& marginals, const Indices& blocks,
                      Index items) {
     require(weights.size() == sizes.size() && marginals.shape(0) == sizes.size(),
             "a strategy has a weight and a row of marginals for each size");
-    require(blocks.size() == marginals.shape(1) + 1, "a strategy has a column of marginals for each block");
-    require(blocks.data()[0] == 0 && blocks.data()[blocks.size() - 1] == items,
-            "the blocks of a strategy cover the items of its game");
+    require_blocks(blocks, marginals.shape(1), static_cast<std::size_t>(items));
     for (std::size_t j = 0; j < sizes.size(); ++j) {
         require(0 <= sizes.data()[j] && sizes.data()[j] <= items, "the sizes of a strategy are between 0 and the number of items");
-    }
-    for (std::size_t b = 1; b < blocks.size(); ++b) {
-        require(blocks.data()[b - 1] < blocks.data()[b], "the blocks of a strategy are not empty and in order");
     }
     return {copied(sizes), copied(weights), table_of(marginals), copied(blocks)};
 }
@@ -95,13 +113,19 @@ Setting make_setting(const Plane& alpha, const Plane& beta, const Vector& predic
                      const Indices& chain, const Plane& gain, const Plane& offset, const Indices& rows,
                      const Indices& columns, const Indices& blocks, const Indices& order, Index split, double reach,
                      const Indices& opening) {
+    require(blocks.size() > 1, "a game has at least one block of items");
     const std::size_t k = rows.size(), l = columns.size(), groups = blocks.size() - 1;
+    const Index items = blocks.data()[groups];
+    require_rising(blocks, items, "blocks are not empty, in order, and begin with the first item");
+    require_rising(rows, items, "the predictor's sizes rise from 0 to the number of items");
+    require_rising(columns, items, "the adversary's sizes rise from 0 to the number of items");
+    require(0 <= split && split <= items, "the split is one of the items, or after the last");
     require(alpha.shape(0) == k && alpha.shape(1) == l && beta.shape(0) == k && beta.shape(1) == l,
             "the tables have a row for each size of the predictor and a column for each of the adversary");
     require(predictor_sizes.size() == k && adversary_sizes.size() == l, "sizes are given twice, in items and in units");
-    require(k > 0 && l > 1 && groups > 0, "a game has at least one item and two sizes");
     require(chain.size() == groups + 1, "the chain has a set for each number of groups");
-    require(order.size() == groups || order.size() == 0, "the order names each group once");
+    require(order.size() == groups || order.size() == 0, "the order names each block once");
+    require_order(order, "the order names each block once");
     require(gain.shape(0) == offset.shape(0) && (gain.shape(0) == 0 || (gain.shape(1) == k && offset.shape(1) == k)),
             "constraints have a column for each size of the predictor");
     Setting setting;
@@ -126,9 +150,6 @@ Setting make_setting(const Plane& alpha, const Plane& beta, const Vector& predic
     setting.columns = copied(columns);
     setting.blocks = copied(blocks);
     setting.order = copied(order);
-    for (const Index block : setting.order) {
-        require(0 <= block && block < static_cast<Index>(groups), "the order names blocks");
-    }
     setting.split = split;
     setting.reach = reach;
     return setting;
@@ -180,7 +201,8 @@ void py_judge(const Setting& setting, const Plane& scores, double tolerance, int
 }
 
 bool py_clean(const Indices& sizes, const VectorOut& weights, const PlaneOut& marginals, const Indices& blocks) {
-    require(weights.size() == sizes.size() && marginals.shape(0) == sizes.size() && blocks.size() == marginals.shape(1) + 1,
+    require(weights.size() == sizes.size() && marginals.shape(0) == sizes.size() && blocks.size() == marginals.shape(1) + 1 &&
+                blocks.size() > 0,
             "a strategy has a weight and a row of marginals for each size, and a column for each block");
     nb::gil_scoped_release release;
     return clean(sizes.data(), weights.data(), marginals.data(), blocks.data(), static_cast<int>(sizes.size()),
@@ -189,8 +211,7 @@ bool py_clean(const Indices& sizes, const VectorOut& weights, const PlaneOut& ma
 
 std::tuple<Numbers, Integers> py_tie_averages(const Vector& scores, Index split, const Plane& marginals,
                                               const Indices& blocks) {
-    require(blocks.size() == marginals.shape(1) + 1 && blocks.data()[blocks.size() - 1] == static_cast<Index>(scores.size()),
-            "the blocks of a strategy cover the items of its game");
+    require_blocks(blocks, marginals.shape(1), scores.size());
     Strategy strategy{{}, {}, table_of(marginals), copied(blocks)};
     average_ties(scores.data(), static_cast<Index>(scores.size()), split, strategy);
     const std::size_t rows = strategy.marginals.rows, columns = strategy.marginals.columns;
@@ -199,9 +220,9 @@ std::tuple<Numbers, Integers> py_tie_averages(const Vector& scores, Index split,
 }
 
 void py_inclusion_in_order(const Plane& marginals, const Indices& blocks, const Indices& order, const VectorOut& result) {
-    require(blocks.size() == marginals.shape(1) + 1 && order.size() == result.size() &&
-                blocks.data()[blocks.size() - 1] == static_cast<Index>(order.size()),
-            "the blocks of a strategy cover the items of its game");
+    require(order.size() == result.size(), "there is a place for each item");
+    require_blocks(blocks, marginals.shape(1), order.size());
+    require_order(order, "the order names each item once");
     inclusion_in_order(view(marginals), static_cast<int>(marginals.shape(0)), static_cast<int>(marginals.shape(1)),
                        blocks.data(), order.data(), result.data());
 }
@@ -240,8 +261,7 @@ Numbers py_adversary_values(const Plane& alpha, const Plane& beta, const Vector&
 }
 
 double py_expected_score(const Vector& scores, const Plane& marginals, const Indices& blocks) {
-    require(blocks.size() == marginals.shape(1) + 1 && blocks.data()[blocks.size() - 1] == static_cast<Index>(scores.size()),
-            "the blocks of a strategy cover the items of its game");
+    require_blocks(blocks, marginals.shape(1), scores.size());
     return expected_score(scores.data(), view(marginals), static_cast<int>(marginals.shape(0)),
                           static_cast<int>(marginals.shape(1)), blocks.data());
 }
@@ -249,9 +269,9 @@ double py_expected_score(const Vector& scores, const Plane& marginals, const Ind
 void py_top_sums(const Plane& item_values, const Indices& blocks, Index split, Index start, const Vector& multipliers,
                  const Plane& gain, const Plane& offset, const Vector& size_values, double paid, const VectorOut& values) {
     const std::size_t rows = item_values.shape(0);
-    require(blocks.size() == item_values.shape(1) + 1 && size_values.size() == rows && start >= 0 &&
-                start + rows <= values.size() && blocks.data()[blocks.size() - 1] + 1 == static_cast<Index>(values.size()),
+    require(size_values.size() == rows && start >= 0 && start + rows <= values.size(),
             "there are item values for each block and a place for the value of each size");
+    require_blocks(blocks, item_values.shape(1), values.size() - 1);
     const Limits limits = limits_of(gain, offset, multipliers, values.size());
     nb::gil_scoped_release release;
     top_sums(view(item_values), static_cast<int>(rows), static_cast<int>(item_values.shape(1)), blocks.data(), split, start,
@@ -261,10 +281,9 @@ void py_top_sums(const Plane& item_values, const Indices& blocks, Index split, I
 void check_bottom(const Plane& item_values, const Indices& blocks, const Vector& scores, Index start,
                   const Vector& constant, const VectorOut& values) {
     const std::size_t rows = item_values.shape(0);
-    require(blocks.size() == item_values.shape(1) + 1 && constant.size() == rows && start >= 0 &&
-                start + rows <= values.size() && scores.size() + 1 == values.size() &&
-                blocks.data()[blocks.size() - 1] == static_cast<Index>(scores.size()),
+    require(constant.size() == rows && start >= 0 && start + rows <= values.size() && scores.size() + 1 == values.size(),
             "there are item values for each block and a place for the value of each size");
+    require_blocks(blocks, item_values.shape(1), scores.size());
 }
 
 void py_bottom_sums(const Plane& item_values, const Indices& blocks, const Vector& scores, Index start,

@@ -9,9 +9,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from metricfit.loss.operator import apply_metric_loss
 from metricfit.loss.record import NOBODY
-from metricfit.loss.settings import DEFAULT_SCALE, GroupSize, Infeasible, Reduction, Scale, Settings
+from metricfit.loss.settings import (
+    DEFAULT_SCALE,
+    GroupSize,
+    Infeasible,
+    LabelAverage,
+    Reduction,
+    Scale,
+    Settings,
+)
+from metricfit.loss.shapes import Plan, batch_columns, columns_loss
 from metricfit.loss.soft import soft_loss
 from metricfit.loss.soft_settings import Average, SoftSettings, check_temperature, slack_of
 from metricfit.loss.soft_terms import SoftConstraints, SoftObjective
@@ -33,18 +41,19 @@ def metric_loss(
     ignore_index: int | None = None,
     gather: bool = False,
     infeasible: Infeasible = "error",
+    average: LabelAverage = "macro",
 ) -> Tensor:
     """Return the loss of a batch for a metric; see :class:`metricfit.MetricLoss`.
 
     Parameters
     ----------
-    logits : Tensor, shape (n,), (n, 1) or (n, labels)
-        Scores of the model; above 0 means predicted positive.
-    targets : Tensor of 0 and 1
-        Of the shape of the logits.
+    logits : Tensor, shape (n,), (n, 1), (n, labels), (n, classes) or (images, classes, height, width)
+        Scores of the model; above 0 means predicted positive. Of classes, the largest is the decision.
+    targets : Tensor
+        0 and 1 in the shape of the logits, or indices of classes of shape (n,) or (images, height, width).
     metric : Metric or str
         What to train for, or its name or formula.
-    scale, solver, tol, reduction, group_size, ignore_index, gather, infeasible
+    scale, solver, tol, reduction, group_size, ignore_index, gather, infeasible, average
         As for :class:`metricfit.MetricLoss`.
 
     Returns
@@ -62,10 +71,9 @@ def metric_loss(
     >>> logits.grad.shape
     torch.Size([4])
     """
-    text = _text(
-        metric, scale, solver, tol, reduction, group_size, ignore_index, gather, infeasible, _name(metric)
-    )
-    return apply_metric_loss(logits, targets, text, NOBODY)
+    options = scale, solver, tol, reduction, group_size, ignore_index, gather, infeasible, "game", average
+    plan = _plan(metric, *options, _name(metric))
+    return columns_loss(*batch_columns(logits, targets, plan), plan, NOBODY)
 
 
 def soft_metric_loss(
@@ -87,10 +95,11 @@ def soft_metric_loss(
 
     Parameters
     ----------
-    logits : Tensor, shape (n,), (n, 1), (n, labels) or (images, classes, height, width)
-        Scores of the model; above 0 means predicted positive.
-    targets : Tensor of numbers from 0 to 1
-        Of the shape of the logits.
+    logits : Tensor, shape (n,), (n, 1), (n, labels), (n, classes) or (images, classes, height, width)
+        Scores of the model; above 0 means predicted positive. Of classes, the largest is the decision.
+    targets : Tensor
+        Numbers from 0 to 1 in the shape of the logits, or indices of classes of shape (n,) or (images,
+        height, width).
     metric : Metric or str
         What to train for, or its name or formula.
     sample_weight : Tensor, optional
@@ -130,12 +139,12 @@ def _name(metric: Metric | str) -> str:
 
 
 @lru_cache(maxsize=256, typed=True)
-def _remembered_text(metric: Metric | str, *others: Any) -> str:
-    return Settings(get_metric(metric), *others[:-1]).text()
+def _remembered_plan(metric: Metric | str, *others: Any) -> Plan:
+    return Plan.of(Settings(get_metric(metric), *others[:-1]))
 
 
-def _text(*arguments: Any) -> str:
-    return _remembered_text(*arguments)
+def _plan(*arguments: Any) -> Plan:
+    return _remembered_plan(*arguments)
 
 
 # By number, so that a traced graph can hold the number as a constant and find the functions by it.
@@ -158,5 +167,5 @@ def _soft_terms(*arguments: Any) -> int:
 
 # When a graph is traced, what these return becomes a constant in it.
 constant: Any = torch.compiler.assume_constant_result
-constant(_text)
+constant(_plan)
 constant(_soft_terms)

@@ -32,8 +32,9 @@ def a_table(rows=160, seed=0):
     return table.assign(churn=churn)
 
 
-def fit(folder, *words, table="table.csv", target="churn", epochs=2):
-    return run("fit", folder / table, "--target", target, "--out", folder / "run", "--epochs", epochs, *words)
+def fit(folder, *words, table="table.csv", target="churn", epochs=2, fast=True):
+    words = ["--epochs", epochs, *(["--fast"] if fast else []), *words]
+    return run("fit", folder / table, "--target", target, "--out", folder / "run", *words)
 
 
 def left_behind(folder):

@@ -27,7 +27,7 @@ from metricfit.cli.terminal import Screen
 def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("trained")
     a_table().to_csv(folder / "table.csv", index=False)
-    words = ["--metric", "f2", "--subject-to", "precision >= 0.2", "--epochs", 4]
+    words = ["--fast", "--metric", "f2", "--subject-to", "precision >= 0.2", "--epochs", 4]
     result = run("fit", folder / "table.csv", "--target", "churn", "--out", folder / "run", *words)
     assert result.exit_code == 0, result.output
     return folder
@@ -61,14 +61,13 @@ def test_fit_writes_the_model_the_scores_and_the_report(trained):
         "metrics.json",
         "model.json",
         "report.html",
+        "trees.skops",
         "weights.pt",
     ]
     found = json.loads((trained / "run" / "metrics.json").read_text())
-    assert [method["name"] for method in found["methods"]] == [
-        "trained for f2",
-        "cross-entropy",
-        "cross-entropy, tuned threshold",
-    ]
+    *trained_ways, constant = [method["name"] for method in found["methods"]]
+    assert set(trained_ways) == {"trained for f2", "cross-entropy", "cross-entropy, tuned threshold"}
+    assert constant in ("always positive", "never positive")
     assert found["subject_to"] == ["precision >= 0.2"]
     assert "--subject-to 'precision >= 0.2'" in found["command"]
     assert "churn = yes" in (trained / "run" / "report.html").read_text()
@@ -87,7 +86,7 @@ def test_predict_writes_a_label_and_a_score_for_every_row(trained, tmp_path):
 def test_predict_decides_at_the_tuned_threshold(tmp_path):
     table = a_table()
     table.to_csv(tmp_path / "table.csv", index=False)
-    words = ["--threshold", "tuned", "--metric", "recall", "--subject-to", "precision >= 0.3"]
+    words = ["--cut", "empirical", "--metric", "recall", "--subject-to", "precision >= 0.3"]
     assert fit(tmp_path, *words, epochs=3).exit_code == 0
     threshold = json.loads((tmp_path / "run" / "model.json").read_text())["threshold"]
     assert (
@@ -96,7 +95,8 @@ def test_predict_decides_at_the_tuned_threshold(tmp_path):
     found = pd.read_csv(tmp_path / "p.csv")
     model = load_model(tmp_path / "run")
     features = transformed(model.encoder, model.columns.check(table, ignore_unknown=False))
-    logits = model.network(torch.from_numpy(features)).detach().double().numpy().reshape(-1)
+    (network,) = model.decision.models("networks")
+    logits = network(torch.from_numpy(features)).detach().double().numpy().reshape(-1)
     assert ((logits > min(0.0, threshold)) & (logits <= max(0.0, threshold))).any()
     np.testing.assert_allclose(found["score"], logits - threshold)
     assert ((found["predicted churn"] == "yes") == (logits > threshold)).all()
@@ -157,7 +157,7 @@ def test_predictions_do_not_depend_on_the_other_rows_or_the_order_of_columns(tra
 
 def test_the_same_seed_gives_the_same_scores(trained, tmp_path):
     a_table().to_csv(tmp_path / "table.csv", index=False)
-    words = ["--metric", "f2", "--subject-to", "precision >= 0.2", "--epochs", 4, "--json"]
+    words = ["--fast", "--metric", "f2", "--subject-to", "precision >= 0.2", "--epochs", 4, "--json"]
     result = run("fit", tmp_path / "table.csv", "--target", "churn", "--out", tmp_path / "run", *words)
     found = json.loads(result.stdout)
     before = json.loads((trained / "run" / "metrics.json").read_text())
@@ -188,7 +188,7 @@ MISTAKES = {
     "one column": ("single.csv", {}, [], "the only column"),
     "few positives": ("rare.csv", {}, [], "are needed at least"),
     "unknown metric": ("table.csv", {}, ["--metric", "f1score"], "is not understood"),
-    "unsupported metric": ("table.csv", {}, ["--metric", "tp/(tp+fp+fn)"], "cannot be played"),
+    "metric that is not for one network": ("table.csv", {}, ["--metric", "jaccard"], "Leave out --fast"),
     "no constraint": ("table.csv", {}, ["--subject-to", "recall"], "is not a constraint"),
     "unknown positive": ("table.csv", {}, ["--positive", "maybe"], "is no value of churn"),
     "nothing to resume": ("table.csv", {}, ["--resume"], "no unfinished run"),
@@ -283,7 +283,7 @@ def test_ctrl_c_before_there_is_anything_to_keep_leaves_nothing(tmp_path, monkey
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("metricfit.cli.fitting.train", interrupted)
+    monkeypatch.setattr("metricfit.cli.results.train", interrupted)
     a_table().to_csv(tmp_path / "table.csv", index=False)
     assert fit(tmp_path).exit_code == 130
     assert left_behind(tmp_path) == ["table.csv"]
@@ -309,7 +309,7 @@ def start(folder, *words):
     # Neither patience nor epochs end it, so that it is certainly interrupted.
     settings = {"cwd": folder, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     return subprocess.Popen(
-        [*command, "--epochs", "100000", *words], env={**os.environ, "COLUMNS": "200"}, **settings
+        [*command, "--fast", "--epochs", "100000", *words], env={**os.environ, "COLUMNS": "200"}, **settings
     )
 
 
@@ -335,11 +335,11 @@ def test_ctrl_c_keeps_the_best_model_so_far_and_the_run_can_go_on(tmp_path):
 
     assert "add --resume to go on" in fit(tmp_path).output.replace("\n", " ")
     before = len(json.loads((tmp_path / "run" / "metrics.json").read_text())["methods"])
-    assert before == 1
+    assert before == 2  # the constant classifier is the other
     resumed = fit(tmp_path, "--resume", epochs=3)
     assert resumed.exit_code == 0, resumed.output
     assert not (tmp_path / "run" / "metricfit-unfinished").exists()
-    assert len(json.loads((tmp_path / "run" / "metrics.json").read_text())["methods"]) == 3
+    assert len(json.loads((tmp_path / "run" / "metrics.json").read_text())["methods"]) == 4
 
 
 def test_a_killed_run_leaves_no_model_and_can_go_on(tmp_path):

@@ -17,7 +17,7 @@ from metricfit.cli.locking import Lock
 from metricfit.cli.mistakes import UserMistakeError
 from metricfit.cli.terminal import answering
 
-RESULTS = ["encoder.skops", "metrics.json", "model.json", "report.html", "weights.pt"]
+RESULTS = ["encoder.skops", "metrics.json", "model.json", "report.html", "trees.skops", "weights.pt"]
 
 
 @contextmanager
@@ -99,7 +99,7 @@ def test_a_link_stays_a_link(folder, tmp_path_factory):
 )
 def test_a_place_where_nothing_can_be_is_refused_before_training(folder, out, sentence, monkeypatch):
     monkeypatch.chdir(folder)
-    result = run("fit", "table.csv", "--target", "churn", "--out", out, "--epochs", 100000)
+    result = run("fit", "table.csv", "--target", "churn", "--out", out, "--fast", "--epochs", 100000)
     assert result.exit_code == 2
     assert sentence in said(result)
     assert left_behind(folder) == ["table.csv"]
@@ -109,7 +109,7 @@ def test_the_current_folder_can_be_the_run(tmp_path, monkeypatch):
     a_table().to_csv(tmp_path / "table.csv", index=False)
     (tmp_path / "run").mkdir()
     monkeypatch.chdir(tmp_path / "run")
-    result = run("fit", "../table.csv", "--target", "churn", "--out", ".", "--epochs", 1)
+    result = run("fit", "../table.csv", "--target", "churn", "--out", ".", "--fast", "--epochs", 1)
     assert result.exit_code == 0, result.output
     assert left_behind(tmp_path / "run") == RESULTS
 

@@ -10,9 +10,11 @@ import pandas as pd
 import pytest
 import skops.io
 import torch
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
 from metricfit.cli.archives import LARGEST, check_archive
+from metricfit.cli.decisions import Calibration, Decision, Part
 from metricfit.cli.encoding import fit_encoder
 from metricfit.cli.mistakes import UserMistakeError
 from metricfit.cli.model_files import Model, load_model, save_model
@@ -28,11 +30,22 @@ class Bomb:
         return (pytest.fail, ("code from the file was executed",))
 
 
+def a_decision(features):
+    generator = np.random.default_rng(0)
+    rows = generator.normal(size=(60, features)).astype(np.float32)
+    trees = HistGradientBoostingClassifier(max_iter=3).fit(rows, rows[:, 0] > 0)
+    parts = (
+        Part("networks", (MLP(features), MLP(features)), 0.5, 1.0, 0.1),
+        Part("trees", (trees,), 0.5, 2.0, -0.1),
+    )
+    return Decision(parts, Calibration(1.5, -0.2, (-1.0, 0.0, 2.0), (0.1, 0.4, 0.9)), 0.25)
+
+
 @pytest.fixture
 def folder(tmp_path):
     encoder, columns = fit_encoder(tidy(TABLE), seed=0)
     features = encoder.transform(tidy(TABLE)).shape[1]
-    save_model(tmp_path, Model("f1", "churn", "yes", "no", 0.25, columns, encoder, MLP(features)))
+    save_model(tmp_path, Model("f1", "churn", "yes", "no", columns, encoder, features, a_decision(features)))
     return tmp_path
 
 
@@ -48,13 +61,13 @@ def redigest(folder):
 
 def test_a_model_comes_back_as_it_was(folder):
     model, again = load_model(folder), load_model(folder)
-    assert (model.positive, model.threshold, model.columns.categories) == ("yes", 0.25, {"b": ["x", "y"]})
+    assert (model.positive, model.decision.cut, model.columns.categories) == ("yes", 0.25, {"b": ["x", "y"]})
     margins = model.margins(TABLE, ignore_unknown=False)
     assert np.isfinite(margins).all()
     np.testing.assert_array_equal(margins, again.margins(TABLE, ignore_unknown=False))
 
 
-@pytest.mark.parametrize("name", ["weights.pt", "encoder.skops"])
+@pytest.mark.parametrize("name", ["weights.pt", "trees.skops", "encoder.skops"])
 def test_a_changed_file_is_refused(folder, name):
     content = bytearray((folder / name).read_bytes())
     content[len(content) // 2] ^= 1
@@ -63,7 +76,7 @@ def test_a_changed_file_is_refused(folder, name):
         load_model(folder)
 
 
-@pytest.mark.parametrize("name", ["weights.pt", "encoder.skops"])
+@pytest.mark.parametrize("name", ["weights.pt", "trees.skops", "encoder.skops"])
 @pytest.mark.parametrize(
     "content", [b"", b"nonsense", pickle.dumps(Bomb())], ids=["empty", "nonsense", "bomb"]
 )
@@ -88,17 +101,19 @@ def test_weights_of_another_network_are_refused(folder):
         load_model(folder)
 
 
-def test_an_encoder_of_other_types_is_refused(folder):
-    skops.io.dump({"system": np.random.default_rng, "call": json.loads}, folder / "encoder.skops")
+@pytest.mark.parametrize("name", ["encoder.skops", "trees.skops"])
+def test_objects_of_other_types_are_refused(folder, name):
+    skops.io.dump({"system": np.random.default_rng, "call": json.loads}, folder / name)
     redigest(folder)
-    with pytest.raises(UserMistakeError, match="something else than an encoder"):
+    with pytest.raises(UserMistakeError, match="something else than"):
         load_model(folder)
 
 
-def test_an_estimator_that_is_no_encoder_is_refused(folder):
-    skops.io.dump(LogisticRegression(), folder / "encoder.skops")
+@pytest.mark.parametrize("name", ["encoder.skops", "trees.skops"])
+def test_another_estimator_is_refused(folder, name):
+    skops.io.dump([LogisticRegression()], folder / name)
     redigest(folder)
-    with pytest.raises(UserMistakeError, match="something else than an encoder"):
+    with pytest.raises(UserMistakeError, match="something else than"):
         load_model(folder)
 
 
@@ -110,7 +125,7 @@ def test_a_zip_file_without_a_schema_is_refused(folder):
         load_model(folder)
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": "metricfit model 2"}', "\x00"])
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": "metricfit model 3"}', "\x00"])
 def test_a_foreign_description_is_refused(folder, content):
     (folder / "model.json").write_text(content)
     with pytest.raises(UserMistakeError, match="describes no model"):
@@ -135,6 +150,13 @@ def edit(folder, **changes):
         {"categories": {"b": [7]}},
         {"formats": {"a": None}},
         {"features": 0},
+        {"parts": []},
+        {"parts": [{"kind": "forest", "models": 1, "weight": 1, "slope": 1, "intercept": 0}]},
+        {"parts": [{"kind": "trees", "models": 1, "weight": None, "slope": 1, "intercept": 0}]},
+        {"parts": [{"kind": "trees"}]},
+        {"calibration": {"slope": 1, "intercept": 0, "scores": [1, 2], "shares": [0.5]}},
+        {"calibration": []},
+        {"threshold": 1.5},
         {"features": True},
         {"digests": []},
         {"positive": None},
@@ -186,7 +208,7 @@ def test_an_encoder_of_other_versions_is_read_with_a_warning_or_refused_with_the
         load_model(folder)
 
 
-@pytest.mark.parametrize("name", ["encoder.skops", "weights.pt"])
+@pytest.mark.parametrize("name", ["encoder.skops", "trees.skops", "weights.pt"])
 def test_a_file_that_unpacks_to_gigabytes_is_refused_before_it_is_unpacked(folder, name):
     with (
         zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
@@ -214,7 +236,7 @@ def test_a_file_that_lies_about_its_size_is_refused(tmp_path):
         check_archive(path, largest=2000)
 
 
-@pytest.mark.parametrize("name", ["weights.pt", "encoder.skops"])
+@pytest.mark.parametrize("name", ["weights.pt", "trees.skops", "encoder.skops"])
 def test_an_incomplete_model_is_refused(folder, name):
     (folder / name).unlink()
     with pytest.raises(UserMistakeError, match=f"{name} is missing"):

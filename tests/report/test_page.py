@@ -78,7 +78,7 @@ def test_metric_formula_constraints_intervals_and_versions_are_shown():
 
 def test_constraints_are_drawn():
     page = render([a_comparison()], command="", title="")
-    figure = page[page.index('id="precision-recall-0"') : page.index('id="training-0"')]
+    figure = page[page.index('id="precision-recall-0"') : page.index('id="threshold-0"')]
     assert figure.count("line rule") == 2
 
 

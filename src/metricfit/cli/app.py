@@ -139,7 +139,7 @@ def demo(
         from metricfit.report import render
 
         screen = Screen(quiet=as_json)
-        wanted = read_metric(metric, tuple(subject_to or ()))
+        wanted = read_metric(metric, tuple(subject_to or ()), playable=True)
         comparisons = []
         for comparison in compare_demo_data(wanted, screen, epochs=epochs, seed=seed):
             screen.show(comparison)
@@ -173,6 +173,18 @@ def fit(
             help="Decide where the metric is best in expectation, or as counted, on held-out rows, or at 0."
         ),
     ] = Cut.expected,
+    fast: Annotated[
+        bool, typer.Option("--fast", help="Train one network for the metric instead of an ensemble.")
+    ] = False,
+    confidence: Annotated[
+        float | None,
+        typer.Option(
+            min=0.5, max=0.9999, help="How sure the constraints are to hold on new rows, such as 0.95."
+        ),
+    ] = None,
+    weight: Annotated[
+        str | None, typer.Option(help="A column that says how much each row counts; it is not learned from.")
+    ] = None,
     drop: Annotated[list[str] | None, typer.Option(help="A column to leave out; repeatable.")] = None,
     keep: Annotated[
         list[str] | None,
@@ -186,15 +198,19 @@ def fit(
     ] = 0.25,
     seed: Seed = 0,
     device: Annotated[str, typer.Option(help="Where to train, such as cuda.")] = "cpu",
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a stopped run of --fast.")] = False,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """Train on a table, compare with cross-entropy, and write the model and a report.
+    """Train on a table, compare, and write the best model and a report.
 
-    The folder gets the model, metrics.json and report.html. Ctrl-C ends the training and keeps the best model
-    so far; the same command with --resume goes on from there. Columns that only number or name the rows are
-    left out.
+    Trains an ensemble for the metric (networks and boosted trees), and to compare with it cross-entropy
+    networks and boosted trees with a tuned cut. The best on rows that were held out of the training is used;
+    the test rows only measure it. --fast trains one network instead.
+
+    The folder gets the model, metrics.json and report.html. Columns that only number or name the rows are
+    left out. Ctrl-C keeps the ensemble if it is done; otherwise nothing is kept, and the training starts
+    again. With --fast, Ctrl-C keeps the best epoch so far, and the same command with --resume goes on.
 
     Example:
 
@@ -224,6 +240,9 @@ def fit(
             out=out,
             positive=positive,
             cut=cut.value,
+            fast=fast,
+            confidence=confidence,
+            weight=weight,
             epochs=epochs,
             test_fraction=test_fraction,
             seed=seed,
@@ -255,7 +274,7 @@ def predict(
     """Predict the rows of a table with a trained model.
 
     Writes a label and a score for every row, in the order of the table. The score is above 0 where the
-    positive label is predicted, and the larger the surer; it is no probability.
+    positive label is predicted, and the larger the surer. Models of an ensemble also give a probability.
 
     Example:
 
@@ -295,6 +314,7 @@ def evaluate(
     unknown: UnknownValues = Unknown.error,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
+    weight: Annotated[str | None, typer.Option(help="A column that says how much each row counts.")] = None,
     as_json: Json = False,
 ) -> None:
     """Measure a trained model on a table with labels.
@@ -319,6 +339,7 @@ def evaluate(
             Reading(delimiter, encoding),
             metric=metric,
             ignore_unknown=unknown is Unknown.ignore,
+            weight=weight,
         )
         found = evaluation_summary(comparison)
         Screen(quiet=as_json).evaluate(found)

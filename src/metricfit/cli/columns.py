@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from skrub import to_datetime
 
 from metricfit.cli.mistakes import UserMistakeError, did_you_mean, listed
+from metricfit.report import ColumnReport
 
-__all__ = ["chosen_columns", "looks_like_identifier"]
+__all__ = ["chosen_columns", "column_reports", "looks_like_identifier", "take_weights"]
 
 # With fewer rows, values may all be different by chance.
 ROWS = 20
 NEARLY_ALL = 0.95
 # Whole numbers that are all different are identifiers where they number the rows, or are named like one.
 DENSE = 3
+# What becomes of a column of each kind.
+USES = {
+    "numbers": "scaled; gaps are filled and marked",
+    "dates": "year, month, day and time as numbers",
+    "categories": "one feature for each value",
+    "text": "20 features from groups of letters",
+    "unused": "left out: the same in all rows, or empty",
+}
 NAMED = re.compile(r"(?i:(^|[^a-z])(id|key|uuid|guid|index|no|nr|row)$)|[a-z](Id|ID)$")
 
 
@@ -52,6 +62,66 @@ def chosen_columns(
     looks = "it looks like an identifier" if len(found) == 1 else "they look like identifiers"
     note = f"Left out, since {looks}: {listed(found)}. Add --keep {found[0]} to learn from it."
     return table.drop(columns=found), [note]
+
+
+def take_weights(
+    table: pd.DataFrame, name: str | None, target: str
+) -> tuple[pd.DataFrame, npt.NDArray[np.float64] | None]:
+    """Return the table without the column of weights, and the weights.
+
+    Examples
+    --------
+    >>> table, weights = take_weights(pd.DataFrame({"a": [1, 2], "w": [0.5, 2]}), "w", "churn")
+    >>> list(table.columns), weights
+    (['a'], array([0.5, 2. ]))
+    """
+    if name is None:
+        return table, None
+    if name == target:
+        raise UserMistakeError(f"--weight {name}: this is the target; give a column of numbers.")
+    if name not in table.columns:
+        raise UserMistakeError(
+            f"--weight {name}: there is no such column.{did_you_mean(name, table.columns)}"
+        )
+    weights = pd.to_numeric(table[name], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    wrong = ~(np.isfinite(weights) & (weights >= 0.0))
+    if wrong.any():
+        raise UserMistakeError(
+            f"--weight {name}: weights must be numbers of 0 or more, but {int(wrong.sum())} rows hold "
+            f"{listed(table[name][wrong].map(str).unique())}."
+        )
+    if not weights.any():
+        raise UserMistakeError(f"--weight {name}: all weights are 0; give some rows a weight.")
+    table = table.drop(columns=name)
+    if not len(table.columns):
+        raise UserMistakeError(f"Beside the target and {name} there is no column to learn from.")
+    return table, weights
+
+
+def column_reports(
+    table: pd.DataFrame, kinds: Mapping[str, str], dropped: Sequence[str], weight: str | None
+) -> tuple[ColumnReport, ...]:
+    """Return what became of every column of a table.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"age": [30, None], "id": [1, 2]})
+    >>> [(one.column, one.missing, one.use) for one in column_reports(table, {"age": "numbers"}, [], None)]
+    [('age', 0.5, 'scaled; gaps are filled and marked'), ('id', 0.0, 'left out: looks like an identifier')]
+    """
+    reports = []
+    for name in table.columns:
+        kind = kinds.get(name, "")
+        if name in dropped:
+            use = "left out by --drop"
+        elif name not in kinds:
+            use = "left out: looks like an identifier"
+        else:
+            use = USES[kind]
+        reports.append(ColumnReport(str(name), kind, float(table[name].isna().mean()), use))
+    if weight is not None:
+        reports.append(ColumnReport(weight, "numbers", 0.0, "weights of the rows"))
+    return tuple(reports)
 
 
 def looks_like_identifier(name: str, column: pd.Series[Any]) -> bool:

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any, get_args
 
 import metricfit as mf
+from metricfit.cli.decisions import Kind as PartKind
 from metricfit.cli.encoding import Kind
 from metricfit.cli.mistakes import UserMistakeError
 
 __all__ = ["FORMAT", "installed", "read_description"]
 
-FORMAT = "metricfit model 2"
+FORMAT = "metricfit model 3"
 # The encoder is made of their classes, so that another version may not understand it.
 ENCODED_BY = ("scikit-learn", "skrub", "skops")
 
@@ -53,6 +54,8 @@ def read_description(path: Path) -> dict[str, Any]:
         name in description and holds(description[name]) for name, holds in EXPECTED.items()
     ):
         raise foreign
+    if description["calibration"] is not None and not 0.0 < description["threshold"] < 1.0:
+        raise foreign
     if not all(name in description["categories"] for name in _of_kind(description, "categories")):
         raise foreign
     return description
@@ -85,6 +88,36 @@ def _maps_to(holds: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, dict) and all(map(holds, value.values()))
 
 
+def _has(**expected: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: (
+        isinstance(value, dict)
+        and set(value) == set(expected)
+        and all(holds(value[name]) for name, holds in expected.items())
+    )
+
+
+def _list_of(holds: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(map(holds, value))
+
+
+_is_part = _has(
+    kind=lambda value: value in get_args(PartKind),
+    models=_is_count,
+    weight=_is_number,
+    slope=_is_number,
+    intercept=_is_number,
+)
+_is_line = _has(
+    slope=_is_number, intercept=_is_number, scores=_list_of(_is_number), shares=_list_of(_is_number)
+)
+
+
+def _is_calibration(value: Any) -> bool:
+    if value is None:
+        return True
+    return _is_line(value) and len(value["scores"]) == len(value["shares"])
+
+
 EXPECTED: dict[str, Callable[[Any], bool]] = {
     "metricfit": _is_text,
     "versions": _maps_to(_is_text),
@@ -93,6 +126,8 @@ EXPECTED: dict[str, Callable[[Any], bool]] = {
     "positive": _is_label,
     "negative": _is_label,
     "threshold": _is_number,
+    "calibration": _is_calibration,
+    "parts": lambda value: _list_of(_is_part)(value) and bool(value),
     "kinds": _maps_to(lambda value: value in get_args(Kind)),
     "categories": _maps_to(lambda value: isinstance(value, list) and all(map(_is_text, value))),
     "formats": _maps_to(_is_text),

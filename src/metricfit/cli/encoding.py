@@ -91,7 +91,10 @@ def fit_encoder(table: pd.DataFrame, seed: int) -> tuple[Any, Columns]:
         low_cardinality=OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype="float32"),
         high_cardinality=StringEncoder(n_components=TEXT_FEATURES, random_state=seed),
     )
-    encoder = Pipeline(list(zip(STEPS, [vectorizer, SimpleImputer(), StandardScaler()], strict=True)))
+    # Trees and networks also learn from where something is missing.
+    encoder = Pipeline(
+        list(zip(STEPS, [vectorizer, SimpleImputer(add_indicator=True), StandardScaler()], strict=True))
+    )
     encoder.fit(table)
     kinds: dict[str, Kind] = {str(name): _kind(vectorizer, str(name)) for name in table.columns}
     categories = {

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 import metricfit as mf
+from metricfit.cli.columns import take_weights
 from metricfit.cli.fitting import read_metric
 from metricfit.cli.mistakes import UserMistakeError, did_you_mean, listed
 from metricfit.cli.model_files import Model, load_model
@@ -22,20 +23,29 @@ __all__ = ["evaluate_table", "evaluation_summary"]
 
 
 def evaluate_table(
-    run: Path, table: Path, reading: Reading, *, metric: str | None, ignore_unknown: bool
+    run: Path,
+    table: Path,
+    reading: Reading,
+    *,
+    metric: str | None,
+    ignore_unknown: bool,
+    weight: str | None = None,
 ) -> Comparison:
     """Return how the predictions of a model compare with the labels in a table."""
     model = load_model(run)
     wanted = read_metric(metric or model.metric)
     rows, notes = read_table(table, reading)
     rows, labels, left_out = _labelled(rows, model)
-    margins = model.margins(rows, ignore_unknown=ignore_unknown)
+    rows, weights = take_weights(rows, weight, model.target)
+    features = model.encoded(rows, ignore_unknown=ignore_unknown)
     notes = [*model_notes(model), *notes, *left_out]
     if len(np.unique(labels)) < 2:
         only = model.positive if labels[0] else model.negative
         notes.append(f"Warning: all rows are {model.target} = {only}; most metrics say little then.")
-    method = Method("the model", margins, [], 1, model.threshold, 0.0)
-    return Comparison(f"{model.target} = {model.positive}", wanted, labels, (method,), tuple(notes))
+    method = Method("the model", model.decision.margins(features), [], 1, model.decision.cut, 0.0)
+    return Comparison(
+        f"{model.target} = {model.positive}", wanted, labels, (method,), tuple(notes), weights=weights
+    )
 
 
 def evaluation_summary(comparison: Comparison) -> dict[str, Any]:
@@ -50,8 +60,8 @@ def evaluation_summary(comparison: Comparison) -> dict[str, Any]:
         "formula": comparison.metric.formula,
         "value": comparison.value(method),
         "interval": [interval.low, interval.high],
-        "precision": mf.precision.score(comparison.labels, method.predicted),
-        "recall": mf.recall.score(comparison.labels, method.predicted),
+        "precision": comparison.score(mf.precision, method),
+        "recall": comparison.score(mf.recall, method),
         "confusion": comparison.confusion(method),
         "constraints": [
             {"constraint": str(constraint), "value": value, "met": met}

@@ -6,28 +6,34 @@ import json
 import re
 import shlex
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import torch
 from sklearn.model_selection import train_test_split
 
 import metricfit as mf
-from metricfit.cli.columns import chosen_columns
+from metricfit.cli.choosing import constant_method
+from metricfit.cli.columns import chosen_columns, column_reports, take_weights
 from metricfit.cli.encoding import fit_encoder, transformed
 from metricfit.cli.folders import UNFINISHED, RunFolder
+from metricfit.cli.importance import column_importance
 from metricfit.cli.mistakes import UserMistakeError
 from metricfit.cli.model_files import Model, save_model
 from metricfit.cli.reading import Reading, read_table
+from metricfit.cli.results import Result, ensemble_result, fast_result
 from metricfit.cli.tables import Target, take_target, tidy
 from metricfit.cli.terminal import Screen
-from metricfit.cli.training import Trained, as_method, the_ways, train
 from metricfit.report import Comparison, render
 
 __all__ = ["FitOptions", "fit_table", "read_metric"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,9 @@ class FitOptions:
     out: Path
     positive: str | None
     cut: Literal["expected", "empirical", "zero"]
+    fast: bool
+    confidence: float | None
+    weight: str | None
     epochs: int
     test_fraction: float
     seed: int
@@ -62,6 +71,12 @@ class FitOptions:
             words += ["--delimiter", self.reading.delimiter]
         if self.reading.encoding is not None:
             words += ["--encoding", self.reading.encoding]
+        if self.fast:
+            words += ["--fast"]
+        if self.confidence is not None:
+            words += ["--confidence", str(self.confidence)]
+        if self.weight is not None:
+            words += ["--weight", self.weight]
         if self.positive is not None:
             words += ["--positive", self.positive]
         words += ["--cut", self.cut, "--epochs", str(self.epochs), "--seed", str(self.seed)]
@@ -75,12 +90,23 @@ class _Parts:
 
     train: pd.DataFrame
     test: pd.DataFrame
-    train_codes: np.ndarray[Any, np.dtype[np.int64]]
-    test_codes: np.ndarray[Any, np.dtype[np.int64]]
+    train_codes: IntArray
+    test_codes: IntArray
+    train_weights: FloatArray | None
+    test_weights: FloatArray | None
 
 
-def read_metric(metric: str, subject_to: tuple[str, ...] = ()) -> mf.Metric:
+def read_metric(metric: str, subject_to: tuple[str, ...] = (), *, playable: bool = False) -> mf.Metric:
     """Return the metric that was asked for, with its constraints.
+
+    Parameters
+    ----------
+    metric : str
+        A name or a formula.
+    subject_to : tuple of str
+        Constraints.
+    playable : bool
+        Whether a network has to be trained for it, see :attr:`metricfit.Metric.playable`.
 
     Examples
     --------
@@ -91,7 +117,8 @@ def read_metric(metric: str, subject_to: tuple[str, ...] = ()) -> mf.Metric:
         found = mf.get_metric(metric)
         for constraint in subject_to:
             found = found.subject_to(*mf.get_metric(f"accuracy subject to {constraint}").constraints)
-        found.check_playable()
+        if playable:
+            found.check_playable()
     except (ValueError, TypeError) as error:
         raise UserMistakeError(f"{error}.") from None
     return found
@@ -99,62 +126,116 @@ def read_metric(metric: str, subject_to: tuple[str, ...] = ()) -> mf.Metric:
 
 def fit_table(options: FitOptions, screen: Screen) -> tuple[Comparison, bool]:
     """Train, compare and write everything; return the comparison, and whether Ctrl-C cut it short."""
-    metric = read_metric(options.metric, options.subject_to)
+    metric = _checked_metric(options)
     _check_device(options.device)
     folder = RunFolder(options.out, resume=options.resume, overwrite=options.overwrite)
     table, notes = read_table(options.table, options.reading)
     table, target, about_target = take_target(table, options.target, options.positive)
+    table, weights = take_weights(table, options.weight, target.name)
+    whole = table
     table, about_columns = chosen_columns(table, target.name, drop=options.drop, keep=options.keep)
     notes += [*about_target, *about_columns]
-    parts = _split(tidy(table), target, options)
+    parts = _split(tidy(table), target, weights, options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # columns of one value or of gaps only are nothing to report
         encoder, columns = _encoded(parts.train, options.seed)
         features, test_features = (transformed(encoder, part) for part in (parts.train, parts.test))
     with folder:
         try:
-            trained = _train_all(features, parts.train_codes, metric, options, folder, screen)
-            comparison, interrupted = _compared(trained, test_features, metric, target, parts, notes, options)
-            ours = trained[0].classifier
+            train = fast_result if options.fast else ensemble_result
+            result = train(
+                metric,
+                features,
+                parts.train_codes,
+                parts.train_weights,
+                test_features,
+                options,
+                folder,
+                screen,
+            )
             model = Model(
                 metric=_metric_text(options),
                 target=target.name,
                 positive=target.positive,
                 negative=target.negative,
-                threshold=ours.threshold_,
                 columns=columns,
                 encoder=encoder,
-                network=ours.net_.module_.cpu(),
+                features=features.shape[1],
+                decision=result.decision,
+            )
+            comparison = _compared(result, model, metric, target, parts, notes, options)
+            comparison = replace(
+                comparison, columns=column_reports(whole, columns.kinds, options.drop, options.weight)
             )
             _write(folder, model, comparison, options.command())
-            folder.put_in_place(keep_checkpoints=interrupted)
+            folder.put_in_place(keep_checkpoints=result.interrupted and options.fast)
         except OSError as error:
             raise UserMistakeError(_storage_sentence(options, folder, error)) from None
-    return comparison, interrupted
+    return comparison, result.interrupted
+
+
+def _checked_metric(options: FitOptions) -> mf.Metric:
+    metric = read_metric(options.metric, options.subject_to)
+    if options.fast and not metric.playable:
+        raise UserMistakeError(
+            f"--fast trains one network for the metric, which {metric.name} does not allow: "
+            f"{metric.why_not_playable}. Leave out --fast."
+        )
+    if options.resume and not options.fast:
+        raise UserMistakeError(
+            "There is no unfinished run to resume: only runs with --fast are saved while they train. "
+            "Leave out --resume to start again, with --overwrite if the folder holds something."
+        )
+    if options.confidence is not None and options.fast:
+        raise UserMistakeError("--confidence needs the ensemble; leave out --fast.")
+    if options.confidence is not None and not metric.constraints:
+        raise UserMistakeError(
+            'A --confidence needs a constraint to promise; add one, such as --subject-to "recall >= 0.8".'
+        )
+    return metric
 
 
 def _compared(
-    trained: list[Trained],
-    test_features: np.ndarray[Any, np.dtype[np.float32]],
+    result: Result,
+    model: Model,
     metric: mf.Metric,
     target: Target,
     parts: _Parts,
     notes: list[str],
     options: FitOptions,
-) -> tuple[Comparison, bool]:
-    methods = tuple(as_method(one, one.classifier.decision_function(test_features)) for one in trained)
-    interrupted = any(one.classifier.interrupted_ for one in trained)
-    notes = [*notes, *(note for one in trained for note in one.notes)]
-    notes += _one_class_only(methods[0].predicted, target, parts)
-    if interrupted:
-        notes.append("Training was interrupted; this is the best so far. Add --resume to go on.")
-    title, facts = f"{target.name} = {target.positive}", _facts(target, parts, options)
-    return Comparison(title, metric, parts.test_codes, methods, tuple(notes), facts), interrupted
+) -> Comparison:
+    constant, at_train = constant_method(
+        metric, parts.train_codes, parts.train_weights, len(parts.test_codes)
+    )
+    notes = [result.why, *notes, *result.notes]
+    if at_train.rank >= result.held_out.rank:
+        notes.append(
+            f"Warning: the classifier that is {constant.name} scores {at_train.value:.3f} on the training "
+            f"rows, which is no worse than the model on held-out rows. {metric.name} rewards it here, or "
+            f"the columns say little about {target.name}."
+        )
+    notes += _one_class_only(result.methods[0].predicted, target, parts)
+    if result.interrupted:
+        notes.append(
+            "Training was interrupted; this is the best so far. "
+            + ("Add --resume to go on." if options.fast else "The comparison is not complete.")
+        )
+    importance = column_importance(
+        model, metric, parts.test, parts.test_codes, parts.test_weights, seed=options.seed
+    )
+    return Comparison(
+        f"{target.name} = {target.positive}",
+        metric,
+        parts.test_codes,
+        (*result.methods, constant),
+        tuple(notes),
+        _facts(target, parts, options, result),
+        parts.test_weights,
+        importance,
+    )
 
 
-def _one_class_only(
-    predicted: np.ndarray[Any, np.dtype[np.int64]], target: Target, parts: _Parts
-) -> list[str]:
+def _one_class_only(predicted: IntArray, target: Target, parts: _Parts) -> list[str]:
     """Return a warning if a model says the same of every row."""
     if len(np.unique(predicted)) > 1:
         return []
@@ -163,7 +244,7 @@ def _one_class_only(
     return [
         f"Warning: the model predicts {target.name} = {said} for all of the {len(predicted)} test rows. "
         f"It was trained with {positives} rows that are {target.positive} and "
-        f"{len(parts.train_codes) - positives} that are {target.negative}. Try --threshold tuned, more "
+        f"{len(parts.train_codes) - positives} that are {target.negative}. Try another metric, more "
         f"rows of the rarer kind, or columns that have more to do with {target.name}."
     ]
 
@@ -196,7 +277,7 @@ def _check_device(device: str) -> None:
         raise UserMistakeError(f"The device {device} cannot be used: {reason}") from None
 
 
-def _split(table: pd.DataFrame, target: Target, options: FitOptions) -> _Parts:
+def _split(table: pd.DataFrame, target: Target, weights: FloatArray | None, options: FitOptions) -> _Parts:
     rows = np.arange(len(table))
     try:
         train_rows, test_rows = train_test_split(
@@ -211,7 +292,14 @@ def _split(table: pd.DataFrame, target: Target, options: FitOptions) -> _Parts:
         raise UserMistakeError(
             "One class is missing in a part of the rows; give more rows or another --test-fraction."
         )
-    return _Parts(table.iloc[train_rows], table.iloc[test_rows], *parts)
+    of_parts = [None if weights is None else weights[rows] for rows in (train_rows, test_rows)]
+    for codes, counts in zip(parts, of_parts, strict=True):
+        if counts is not None and min(counts[codes == 1].sum(), counts[codes == 0].sum()) <= 0.0:
+            raise UserMistakeError(
+                f"The weights in {options.weight} are 0 for all rows of one class in a part of the table; "
+                f"give more rows a weight."
+            )
+    return _Parts(table.iloc[train_rows], table.iloc[test_rows], *parts, *of_parts)
 
 
 def _encoded(table: pd.DataFrame, seed: int) -> tuple[Any, Any]:
@@ -222,49 +310,19 @@ def _encoded(table: pd.DataFrame, seed: int) -> tuple[Any, Any]:
         raise UserMistakeError(f"No features can be made of the columns: {reason}") from error
 
 
-def _train_all(
-    features: np.ndarray[Any, np.dtype[np.float32]],
-    codes: np.ndarray[Any, np.dtype[np.int64]],
-    metric: mf.Metric,
-    options: FitOptions,
-    folder: RunFolder,
-    screen: Screen,
-) -> list[Trained]:
-    trained: list[Trained] = []
-    with screen.progress:
-        for way in the_ways(metric, options.cut):
-            try:
-                one = train(
-                    way,
-                    features,
-                    codes,
-                    metric,
-                    epochs=options.epochs,
-                    seed=options.seed,
-                    device=options.device,
-                    watch=screen.watch,
-                    checkpoint=folder.checkpoints / f"{way.key}.pt",
-                )
-            except KeyboardInterrupt:
-                # Ours comes first: without an epoch of it there is nothing to keep.
-                if not trained:
-                    raise
-                trained[0].classifier.interrupted_ = True
-                break
-            trained.append(one)
-            if one.classifier.interrupted_:
-                break
-    return trained
-
-
-def _facts(target: Target, parts: _Parts, options: FitOptions) -> dict[str, str]:
+def _facts(target: Target, parts: _Parts, options: FitOptions, result: Result) -> dict[str, str]:
     positives = int(parts.train_codes.sum())
-    return {
-        "training rows": f"{len(parts.train)}, of which {positives} positive; a fifth of them held out",
+    facts = {
+        "training rows": f"{len(parts.train)}, of which {positives} positive; {result.how_held_out}",
         "positive": f"{target.name} = {target.positive}",
         "columns": str(len(parts.train.columns)),
         "table": options.table.name,
     }
+    if options.weight is not None:
+        facts["weights"] = options.weight
+    if options.confidence is not None:
+        facts["confidence of the constraints"] = f"{options.confidence:g}"
+    return facts
 
 
 def _write(folder: RunFolder, model: Model, comparison: Comparison, command: str) -> None:

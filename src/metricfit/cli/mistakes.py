@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["UserMistakeError", "did_you_mean", "listed"]
+__all__ = ["UserMistakeError", "did_you_mean", "listed", "sentence"]
 
 SHOWN = 5
 
@@ -37,3 +37,14 @@ def listed(names: Iterable[object]) -> str:
     texts = [str(name) for name in names]
     rest = len(texts) - SHOWN
     return ", ".join(texts[:SHOWN]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def sentence(text: str) -> str:
+    """Return a message with a capital first letter and a full stop.
+
+    Examples
+    --------
+    >>> sentence("give more rows")
+    'Give more rows.'
+    """
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")

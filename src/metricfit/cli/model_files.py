@@ -1,4 +1,4 @@
-"""Models on disk: plain values, tensors and an encoder of known types, read without executing anything."""
+"""Models on disk: plain values, tensors, and objects of known types, read without executing anything."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pickle
 import warnings
 import zipfile
 import zlib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 import skops.io
 import torch
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
@@ -26,6 +27,7 @@ from skrub import TableVectorizer
 
 import metricfit as mf
 from metricfit.cli.archives import check_archive
+from metricfit.cli.decisions import Calibration, Decision, Part
 from metricfit.cli.descriptions import FORMAT, installed, read_description
 from metricfit.cli.encoding import STEPS, Columns, transformed
 from metricfit.cli.mistakes import UserMistakeError
@@ -33,7 +35,8 @@ from metricfit.sklearn import MLP
 
 __all__ = ["Model", "load_model", "save_model"]
 
-DESCRIPTION, WEIGHTS, ENCODER = "model.json", "weights.pt", "encoder.skops"
+DESCRIPTION, WEIGHTS, TREES, ENCODER = "model.json", "weights.pt", "trees.skops", "encoder.skops"
+FILES = (WEIGHTS, TREES, ENCODER)
 # What the encoder consists of beside scikit-learn and NumPy. A file with anything else is not ours.
 ENCODER_TYPES = frozenset(
     ["numpy.dtype"]
@@ -67,6 +70,8 @@ ENCODER_TYPES = frozenset(
         )
     ]
 )
+# What gradient-boosted trees consist of beside what skops knows.
+TREE_TYPES = frozenset(["sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,12 +86,14 @@ class Model:
         The column that was predicted.
     positive, negative
         Its two values.
-    threshold : float
-        The score above which a row is positive.
     columns : Columns
         What a table must look like.
-    encoder, network
-        From columns to features, and from features to a score.
+    encoder
+        From columns to features.
+    features : int
+        How many features it gives.
+    decision : Decision
+        From features to the decision.
     foreign_versions : str
         Which packages have other versions here than where the model was trained.
     """
@@ -95,18 +102,19 @@ class Model:
     target: str
     positive: Any
     negative: Any
-    threshold: float
     columns: Columns
     encoder: Any
-    network: torch.nn.Module
+    features: int
+    decision: Decision
     foreign_versions: str = ""
 
     def margins(self, table: pd.DataFrame, *, ignore_unknown: bool) -> npt.NDArray[np.float64]:
-        """Return the scores of rows, less the threshold; above 0 is positive."""
-        features = self._features(self.columns.check(table, ignore_unknown=ignore_unknown))
-        with torch.no_grad():
-            logits: torch.Tensor = self.network(torch.from_numpy(features)).reshape(-1)
-        return logits.double().numpy() - self.threshold
+        """Return how far rows are from the cut; above 0 is positive."""
+        return self.decision.margins(self.encoded(table, ignore_unknown=ignore_unknown))
+
+    def encoded(self, table: pd.DataFrame, *, ignore_unknown: bool) -> npt.NDArray[np.float32]:
+        """Return the features of the rows of a table."""
+        return self._features(self.columns.check(table, ignore_unknown=ignore_unknown))
 
     def _features(self, table: pd.DataFrame) -> npt.NDArray[np.float32]:
         with warnings.catch_warnings():
@@ -124,11 +132,10 @@ class Model:
                 raise UserMistakeError(
                     f"The columns do not fit the model: {str(error).strip().splitlines()[0]}"
                 ) from error
-        expected = next(self.network.parameters()).shape[1]
-        if features.shape[1] != expected:
+        if features.shape[1] != self.features:
             raise UserMistakeError(
                 f"The model does not fit its encoder, which gives {features.shape[1]} features and not "
-                f"{expected}; train it again."
+                f"{self.features}; train it again."
             )
         return features
 
@@ -136,8 +143,9 @@ class Model:
 def save_model(folder: Path, model: Model) -> None:
     """Write a model into a folder."""
     weights = io.BytesIO()  # torch reports a full disk as a RuntimeError without a cause
-    torch.save(model.network.state_dict(), weights)
+    torch.save([network.state_dict() for network in model.decision.models("networks")], weights)
     (folder / WEIGHTS).write_bytes(weights.getbuffer())
+    skops.io.dump(model.decision.models("trees"), folder / TREES, compression=zipfile.ZIP_DEFLATED)
     skops.io.dump(model.encoder, folder / ENCODER, compression=zipfile.ZIP_DEFLATED)
     description = {
         "format": FORMAT,
@@ -147,12 +155,23 @@ def save_model(folder: Path, model: Model) -> None:
         "target": model.target,
         "positive": model.positive,
         "negative": model.negative,
-        "threshold": model.threshold,
+        "threshold": model.decision.cut,
+        "calibration": None if model.decision.calibration is None else asdict(model.decision.calibration),
+        "parts": [
+            {
+                "kind": part.kind,
+                "models": len(part.models),
+                "weight": part.weight,
+                "slope": part.slope,
+                "intercept": part.intercept,
+            }
+            for part in model.decision.parts
+        ],
         "kinds": model.columns.kinds,
         "categories": model.columns.categories,
         "formats": model.columns.formats,
-        "features": int(next(model.network.parameters()).shape[1]),
-        "digests": {name: _digest(folder / name) for name in (WEIGHTS, ENCODER)},
+        "features": model.features,
+        "digests": {name: _digest(folder / name) for name in FILES},
     }
     (folder / DESCRIPTION).write_text(json.dumps(description, indent=2, ensure_ascii=False), encoding="utf-8")
 
@@ -179,7 +198,7 @@ def load_model(folder: Path) -> Model:
 
 def _load(folder: Path) -> Model:
     description = read_description(folder / DESCRIPTION)
-    for name in (WEIGHTS, ENCODER):
+    for name in FILES:
         if not (folder / name).is_file():
             raise UserMistakeError(f"The model in {folder} is incomplete: {name} is missing.")
         if _digest(folder / name) != description["digests"].get(name):
@@ -191,12 +210,37 @@ def _load(folder: Path) -> Model:
         target=description["target"],
         positive=description["positive"],
         negative=description["negative"],
-        threshold=float(description["threshold"]),
         columns=Columns(description["kinds"], description["categories"], description["formats"]),
         encoder=_encoder(folder / ENCODER, description["versions"]),
-        network=_network(folder / WEIGHTS, description["features"]),
+        features=description["features"],
+        decision=_decision(folder, description),
         foreign_versions=_other_versions(description["versions"]),
     )
+
+
+def _decision(folder: Path, description: dict[str, Any]) -> Decision:
+    counts = {
+        kind: sum(part["models"] for part in description["parts"] if part["kind"] == kind)
+        for kind in ("networks", "trees")
+    }
+    features = description["features"]
+    models = {
+        "networks": _networks(folder / WEIGHTS, features, counts["networks"]),
+        "trees": _trees(folder / TREES, features, counts["trees"], description["versions"]),
+    }
+    parts = []
+    for part in description["parts"]:
+        line = {name: float(part[name]) for name in ("weight", "slope", "intercept")}
+        taken = tuple(models[part["kind"]].pop(0) for _ in range(part["models"]))
+        parts.append(Part(kind=part["kind"], models=taken, **line))
+    written = description["calibration"]
+    calibration = written and Calibration(
+        float(written["slope"]),
+        float(written["intercept"]),
+        tuple(map(float, written["scores"])),
+        tuple(map(float, written["shares"])),
+    )
+    return Decision(tuple(parts), calibration, float(description["threshold"]))
 
 
 def _other_versions(written: dict[str, str]) -> str:
@@ -210,21 +254,49 @@ def _other_versions(written: dict[str, str]) -> str:
 
 
 def _encoder(path: Path, versions: dict[str, str]) -> Any:
+    refused = _refusal(path, "an encoder of metricfit", versions)
+    encoder = _safely(path, ENCODER_TYPES, refused)
+    kinds = [TableVectorizer, SimpleImputer, StandardScaler]
+    if not isinstance(encoder, Pipeline) or [name for name, _ in encoder.steps] != STEPS:
+        raise refused
+    if [type(step) for _, step in encoder.steps] != kinds:
+        raise refused
+    return encoder
+
+
+def _trees(path: Path, features: int, count: int, versions: dict[str, str]) -> list[Any]:
+    refused = _refusal(path, "the trees of this model", versions)
+    found = _safely(path, TREE_TYPES, refused)
+    if not isinstance(found, list) or len(found) != count:
+        raise refused
+    for trees in found:
+        if type(trees) is not HistGradientBoostingClassifier:
+            raise refused
+        if getattr(trees, "n_features_in_", None) != features:
+            raise refused
+    return found
+
+
+def _refusal(path: Path, expected: str, versions: dict[str, str]) -> UserMistakeError:
     others = _other_versions(versions)
-    refused = UserMistakeError(f"{path} holds something else than an encoder of metricfit; it is not read.")
     if others:
-        refused = UserMistakeError(
+        return UserMistakeError(
             f"{path} cannot be read: it was written with {others}. Train the model again, or install "
             f"those versions."
         )
+    return UserMistakeError(f"{path} holds something else than {expected}; it is not read.")
+
+
+def _safely(path: Path, known: frozenset[str], refused: UserMistakeError) -> Any:
+    """Return what a file of skops holds, if it is of known types only."""
     try:
         check_archive(path)
         found = set(skops.io.get_untrusted_types(file=path))
-        if not found <= ENCODER_TYPES:
+        if not found <= known:
             raise refused
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # other versions are told of in a sentence
-            encoder = skops.io.load(path, trusted=sorted(found))
+            warnings.simplefilter("ignore")  # other versions are named in a note
+            return skops.io.load(path, trusted=sorted(found))
     except (
         zipfile.BadZipFile,
         zlib.error,
@@ -239,26 +311,24 @@ def _encoder(path: Path, versions: dict[str, str]) -> Any:
         UntrustedTypesFoundException,
     ):
         raise refused from None
-    kinds = [TableVectorizer, SimpleImputer, StandardScaler]
-    if not isinstance(encoder, Pipeline) or [name for name, _ in encoder.steps] != STEPS:
-        raise refused
-    if [type(step) for _, step in encoder.steps] != kinds:
-        raise refused
-    return encoder
 
 
-def _network(path: Path, features: int) -> torch.nn.Module:
+def _networks(path: Path, features: int, count: int) -> list[torch.nn.Module]:
     refused = UserMistakeError(f"{path} holds something else than the weights of this model; it is not read.")
-    # Every feature has weights in the file, so that a network larger than the file is not made.
-    if features > path.stat().st_size:
+    # Every feature has weights in the file, so that networks larger than the file are not made.
+    if count * features > path.stat().st_size:
         raise refused
-    network = MLP(features)
     # torch raises what pickle, zip files and state dicts raise; all of it means the same here.
     try:
         check_archive(path)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of foreign files torch warns before it refuses them
-            network.load_state_dict(torch.load(path, weights_only=True, map_location="cpu"))
+            states = torch.load(path, weights_only=True, map_location="cpu")
+        if not isinstance(states, list) or len(states) != count:
+            raise refused
+        networks = [MLP(features) for _ in states]
+        for network, state in zip(networks, states, strict=True):
+            network.load_state_dict(state)
     except (
         zipfile.BadZipFile,
         zlib.error,
@@ -272,7 +342,7 @@ def _network(path: Path, features: int) -> torch.nn.Module:
         LookupError,
     ):
         raise refused from None
-    return network.eval()
+    return [network.eval() for network in networks]
 
 
 def _digest(path: Path) -> str:

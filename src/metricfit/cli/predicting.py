@@ -26,9 +26,13 @@ def predict_table(
     _check_out(out, overwrite=overwrite)
     model = load_model(run)
     rows, notes = read_table(table, reading)
-    positive = (margins := model.margins(rows, ignore_unknown=ignore_unknown)) > 0
+    features = model.encoded(rows, ignore_unknown=ignore_unknown)
+    positive = (margins := model.decision.margins(features)) > 0
     labels = pd.Series(np.where(positive, 1, 0)).map({1: model.positive, 0: model.negative})
     predictions = pd.DataFrame({f"predicted {model.target}": labels, "score": margins})
+    probabilities = model.decision.probabilities(features)
+    if probabilities is not None:
+        predictions["probability"] = probabilities
     write_whole(out, predictions.to_csv(index=False))
     formulas = [label for label in (model.positive, model.negative) if _is_formula(label)]
     if formulas:

@@ -14,8 +14,10 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 from rich.table import Table
 from skorch.callbacks import Callback
 
+import metricfit as mf
+from metricfit.cli.candidates import COSTS
 from metricfit.cli.mistakes import UserMistakeError
-from metricfit.report import Comparison
+from metricfit.report import Comparison, in_words
 
 __all__ = ["Screen", "answering"]
 
@@ -32,7 +34,7 @@ class Screen:
         self.progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=10),
-            TextColumn("{task.completed:.0f}/{task.total:.0f} epochs, at most"),
+            TextColumn("{task.fields[count]}", markup=False),
             TimeRemainingColumn(compact=True),
             TextColumn("left; {task.fields[state]}", markup=False),
             console=Console(stderr=True, quiet=quiet, markup=False, emoji=False),
@@ -41,6 +43,10 @@ class Screen:
     def watch(self, name: str, epochs: int) -> Sequence[Any]:
         """Return callbacks that show how a training goes on."""
         return (_Bar(self.progress, name, epochs),)
+
+    def steps(self, name: str, fits: int, total: float) -> _Steps:
+        """Return what shows which model of an ensemble is fitted."""
+        return _Steps(self.progress, name, fits, total)
 
     def show(self, comparison: Comparison) -> None:
         """Print the scores of a comparison."""
@@ -51,15 +57,16 @@ class Screen:
         table.add_column("95% interval")
         for constraint in metric.constraints:
             table.add_column(str(constraint))
-        table.add_column("seconds", justify="right")
+        for column in ("precision", "recall", "seconds"):
+            table.add_column(column, justify="right")
         for method, interval in zip(comparison.methods, comparison.intervals, strict=True):
             held = [f"{value:.3f} {'met' if met else 'missed'}" for _, value, met in comparison.held(method)]
-            table.add_row(
-                method.name, f"{comparison.value(method):.3f}", str(interval), *held, f"{method.seconds:.1f}"
-            )
+            held += [f"{comparison.score(metric, method):.3f}" for metric in (mf.precision, mf.recall)]
+            seconds = "" if method.constant else f"{method.seconds:.1f}"
+            table.add_row(method.name, f"{comparison.value(method):.3f}", str(interval), *held, seconds)
         self.out.print(table)
-        for note in comparison.notes:
-            self.say(note)
+        for line in (*comparison.notes, *in_words(comparison)):
+            self.say(line)
 
     def evaluate(self, found: dict[str, Any]) -> None:
         """Print how good a model is on a table."""
@@ -77,8 +84,8 @@ class Screen:
         confusion = Table()
         for name in ("", "predicted positive", "predicted negative"):
             confusion.add_column(name)
-        confusion.add_row("actual positive", str(cells["tp"]), str(cells["fn"]))
-        confusion.add_row("actual negative", str(cells["fp"]), str(cells["tn"]))
+        confusion.add_row("actual positive", f"{cells['tp']:.10g}", f"{cells['fn']:.10g}")
+        confusion.add_row("actual negative", f"{cells['fp']:.10g}", f"{cells['tn']:.10g}")
         self.out.print(confusion)
         for note in found["notes"]:
             self.say(note)
@@ -116,12 +123,42 @@ class _Bar(Callback):
         ranks, values = net.history[:, "rank"], net.history[:, "valid_metric"]
         kept = ranks.index(max(ranks))
         state = f"best {values[kept]:.3f} held out, epoch {kept + 1}"
-        self.progress.update(self._task(), completed=len(values), state=state)
+        self.progress.update(self._task(), completed=len(values), state=state, count=self._count(len(values)))
 
     def _task(self) -> TaskID:
         if self.task is None:
-            self.task = self.progress.add_task(self.name, total=self.epochs, state="")
+            self.task = self.progress.add_task(self.name, total=self.epochs, state="", count=self._count(0))
         return self.task
+
+    def _count(self, done: int) -> str:
+        return f"{done}/{self.epochs} epochs, at most"
+
+
+class _Steps:
+    """Shows which model of an ensemble is fitted; all ensembles of a run share one bar."""
+
+    def __init__(self, progress: Progress, name: str, fits: int, total: float) -> None:
+        self.progress = progress
+        self.name = name
+        self.fits = fits
+        self.done = 0
+        if not progress.tasks:
+            progress.add_task(name, total=total, state="", count="")
+        self.task = progress.tasks[0].id
+
+    def __deepcopy__(self, memo: object) -> _Steps:
+        """Return itself: copies of an estimator report to the same bar."""
+        return self
+
+    def begin(self, name: str) -> None:
+        """Show what is fitted."""
+        count = f"{self.done + 1}/{self.fits}"
+        self.progress.update(self.task, description=self.name, count=count, state=f"fitting: {name}")
+
+    def end(self, name: str) -> None:
+        """Move the bar by what the fit costs in relation to the others."""
+        self.done += 1
+        self.progress.update(self.task, advance=COSTS[name])
 
 
 @contextmanager

@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 import metricfit as mf
-from metricfit.cli.mistakes import UserMistakeError
+from metricfit.cli.mistakes import UserMistakeError, sentence
 from metricfit.report import Method
-from metricfit.sklearn import MetricClassifier
+from metricfit.sklearn import Cut, MetricClassifier
 
 __all__ = ["Trained", "Way", "as_method", "the_ways", "train"]
 
-Cut = Literal["expected", "empirical", "zero"]
+CutRule = Literal["expected", "empirical", "zero"]
 Watch = Callable[[str, int], Sequence[Any]]
 
 
@@ -30,7 +30,7 @@ class Way:
     key: str
     name: str
     loss: Literal["metric", "cross-entropy"]
-    cut: Cut
+    cut: CutRule
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +42,14 @@ class Trained:
     seconds: float
     notes: tuple[str, ...]
 
+    @property
+    def held_out(self) -> Cut:
+        """The metric on the held-out rows, at the threshold."""
+        best = self.classifier.history_[self.classifier.best_epoch_ - 1]
+        return Cut(best["threshold"], best["valid_metric"], best["violation"])
 
-def the_ways(metric: mf.Metric, cut: Cut = "expected") -> tuple[Way, ...]:
+
+def the_ways(metric: mf.Metric, cut: CutRule = "expected") -> tuple[Way, ...]:
     """Return the ways to compare, ours first.
 
     Examples
@@ -70,6 +76,7 @@ def train(
     device: str = "cpu",
     watch: Watch | None = None,
     checkpoint: Path | None = None,
+    weights: npt.NDArray[np.float64] | None = None,
 ) -> Trained:
     """Train in one way; a setting that does not fit the data is the user's mistake."""
     classifier = MetricClassifier(
@@ -86,9 +93,9 @@ def train(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            classifier.fit(features, codes)
+            classifier.fit(features, codes, sample_weight=weights)
         except ValueError as error:
-            raise UserMistakeError(_sentence(str(error))) from error
+            raise UserMistakeError(sentence(str(error))) from error
     ours = [str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)]
     notes = tuple(f"{way.name}: {text}." for text in dict.fromkeys(ours))
     return Trained(way, classifier, time.perf_counter() - start, notes)
@@ -104,8 +111,5 @@ def as_method(trained: Trained, margins: npt.NDArray[np.float64]) -> Method:
         classifier.best_epoch_,
         classifier.threshold_,
         trained.seconds,
+        held_out=trained.held_out.value,
     )
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")

@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 from metricfit.loss.centre import centre
 from metricfit.loss.gathering import add_over_ranks, is_parallel
-from metricfit.loss.operator import apply_metric_loss
 from metricfit.loss.record import BatchSolution, Recorder
 from metricfit.loss.running import Running, RunningConstraints, running_options
 from metricfit.loss.settings import (
@@ -17,10 +16,12 @@ from metricfit.loss.settings import (
     Constraints,
     GroupSize,
     Infeasible,
+    LabelAverage,
     Reduction,
     Scale,
     Settings,
 )
+from metricfit.loss.shapes import Plan, batch_columns, columns_loss
 from metricfit.loss.soft_counts import decisions
 from metricfit.loss.soft_inputs import soft_batch
 from metricfit.loss.soft_terms import SoftObjective
@@ -57,12 +58,13 @@ class MetricLoss(nn.Module):
     solver, tol : str, float
         As for :func:`metricfit.solve`; moreover, "device" plays the games on the GPU that holds the logits.
     reduction : {"mean", "sum", "none"}
-        Over the games of a batch: one per label and group. "none" gives a tensor of shape ``(groups,)`` or
-        ``(groups, labels)``.
+        Over the games of a batch: one per label and group. "none" gives a tensor of shape ``(groups,)``,
+        ``(groups, labels)`` or, for masks, ``(images, classes)``.
     group_size : int, None or "auto"
         Split the batch into consecutive groups of at most so many items and nearly equal size, each a game
         of its own; None plays one game, however large. "auto" is 32, at which training is as good and much
-        faster, or None with `gather`.
+        faster, or None with `gather`. With masks it is the number of pixels that are drawn of each image, by
+        default 256.
     ignore_index : int, optional
         Entries with this target take no part. A game without any other entry contributes nothing.
     gather : bool
@@ -70,6 +72,9 @@ class MetricLoss(nn.Module):
         loss. Averaged over the ranks, as ``DistributedDataParallel`` does it, the gradients of the
         parameters are those of a single process with the joint batch; to that end each rank's part of the
         gradient is multiplied with the number of ranks.
+    average : {"macro", "weighted"} or int
+        How the games of labels or classes make one loss: their mean, their mean weighted by the actual
+        positives, or the game of one class only.
     infeasible : {"error", "skip"}
         What to do with a game whose constraints cannot be met on its labels. One that is skipped
         contributes nothing; the first one is warned about.
@@ -97,6 +102,12 @@ class MetricLoss(nn.Module):
 
     With ``constraints="running"`` the scores are moved before the games are played, so that these separate
     where the model does, at 0. By how much follows from the running counts.
+
+    Logits of shape ``(n, classes)`` with integer targets ``(n,)`` are one game per class, for the scores
+    :math:`f_c = z_c - \max_{d \ne c} z_d`, of which one is above 0; decide by ``argmax``. Masks of shape
+    ``(images, classes, height, width)``, with targets of that shape or class indices ``(images, height,
+    width)``, are one game per image and class. In training mode the pixels of a game are drawn at random, one
+    of each of `group_size` stretches of the image, in evaluation mode they are the middle ones.
 
     ``metric(y, y)`` stands for the best that a prediction can reach on these labels under the constraints.
     The two are the same if the truth satisfies the constraints and no prediction is better than the truth.
@@ -126,6 +137,7 @@ class MetricLoss(nn.Module):
         gather: bool = False,
         infeasible: Infeasible = "error",
         constraints: Constraints | Running = "game",
+        average: LabelAverage = "macro",
     ) -> None:
         super().__init__()
         chosen, options = get_metric(metric), running_options(constraints, ("game", "running"))
@@ -142,24 +154,27 @@ class MetricLoss(nn.Module):
             gather,
             infeasible,
             "game" if options is None else "running",
+            average,
         )
         self.running = None
         if options is not None and chosen.constraints:
             self.running = RunningConstraints(chosen.constraints, options)
             self._objective = SoftObjective(chosen)
-        self._text = self.settings.text()
+        self._plan = Plan.of(self.settings)
         self._recorder = Recorder()
         self._number = self._recorder.number
 
     def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
-        """Return the loss of logits against targets of 0 and 1, of the same shape."""
+        """Return the loss of logits against targets of 0 and 1 of the same shape, or class indices."""
+        plan, draw = self._plan, self.training
+        logits, targets = batch_columns(logits, targets, plan)
         if self.running is None:
-            return apply_metric_loss(logits, targets, self._text, self._number)
-        if logits.dim() == 2 and logits.shape[1] > 1:
+            return columns_loss(logits, targets, plan, self._number, draw=draw)
+        if logits.dim() >= 2 and logits.shape[1] > 1:
             raise ValueError(ONE_LABEL)
         multipliers = self.running.multipliers.clone()
         moved = self._centred(logits, self.running)
-        loss = apply_metric_loss(moved, targets, self._text, self._number, multipliers)
+        loss = columns_loss(moved, targets, plan, self._number, multipliers, draw=draw)
         if self.training:
             # Only now is it known that the batch can be used.
             decided = decisions(soft_batch(logits, targets, None, self.settings.ignore_index), per_label=True)

@@ -299,8 +299,9 @@ def _checked_targets(logits: Tensor, targets: Tensor) -> Tensor:
         raise TypeError(f"targets must be bool, int or float, not {targets.dtype}")
     if logits.dim() not in (1, 2):
         raise ValueError(
-            f"logits must have the shape (n,), (n, 1) or (n, labels), not {tuple(logits.shape)}; "
-            f"{_way(logits)}"
+            "logits must have the shape (n,), (n, 1), (n, labels), (n, classes) or (images, classes, height, "
+            f"width), not {tuple(logits.shape)}; a loss is over a batch, and one game over all entries is "
+            "that of logits.flatten() and targets.flatten()"
         )
     if logits.device != targets.device:
         raise ValueError(f"logits are on {logits.device} and targets on {targets.device}; move one of them")
@@ -309,31 +310,9 @@ def _checked_targets(logits: Tensor, targets: Tensor) -> Tensor:
     given = tuple(logits.shape), tuple(targets.shape)
     if given in (((n := logits.shape[0],), (n, 1)), ((n, 1), (n,))):
         return targets.reshape(logits.shape)
-    hint = "give one target of 0 or 1 per logit"
-    if given == ((n, 2), (n,)):
-        hint = "of two columns for two classes, pass the difference logits[:, 1] - logits[:, 0]"
-    elif logits.dim() == 2 and given[1] in ((n,), (n, 1)):
-        hint = (
-            f"for {logits.shape[1]} classes pass one column of targets per class, as in "
-            f"torch.nn.functional.one_hot(targets.flatten(), {logits.shape[1]}), and predict the class by "
-            "argmax"
-        )
-    raise ValueError(f"logits of shape {given[0]} and targets of shape {given[1]} do not match; {hint}")
-
-
-def _way(logits: Tensor) -> str:
-    """Say how logits of another shape become a game, or one game per channel."""
-    if logits.dim() == 0:
-        return "a loss is over a batch"
-    if logits.dim() >= 4 and logits.shape[1] > 1:
-        channels = logits.shape[1]
-        return (
-            "for one game over all entries pass logits.flatten() and targets.flatten(), for one per channel "
-            f"logits.movedim(1, -1).reshape(-1, {channels}) and the same of the targets"
-        )
-    return (
-        "for one game over all entries, such as the pixels of masks, pass logits.flatten() and "
-        "targets.flatten()"
+    raise ValueError(
+        f"logits of shape {given[0]} and targets of shape {given[1]} do not match; give one target of 0 or 1 "
+        "per logit, or the index of a class per row"
     )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from numbers import Integral, Real
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from metricfit.metrics import Metric
 from metricfit.metrics.plain import from_plain, to_plain
@@ -20,6 +20,7 @@ __all__ = [
     "Constraints",
     "GroupSize",
     "Infeasible",
+    "LabelAverage",
     "Reduction",
     "Scale",
     "Settings",
@@ -27,6 +28,7 @@ __all__ = [
     "check_reduction",
     "from_text",
     "is_count",
+    "is_index",
     "is_positive",
 ]
 
@@ -40,6 +42,7 @@ GroupSize: TypeAlias = int | Literal["auto"] | None
 Reduction: TypeAlias = Literal["mean", "sum", "none"]
 Infeasible: TypeAlias = Literal["error", "skip"]
 Constraints: TypeAlias = Literal["game", "running"]
+LabelAverage: TypeAlias = Literal["macro", "weighted"] | int
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,7 @@ class Settings:
     gather: bool = False
     infeasible: Infeasible = "error"
     constraints: Constraints = "game"
+    average: LabelAverage = "macro"
 
     def __post_init__(self) -> None:
         self.metric.check_playable()
@@ -82,6 +86,15 @@ class Settings:
                 f'group_size must be a positive integer, None or "auto", got {self.group_size!r}'
             )
         check_ignore_index(self.ignore_index)
+        if self.average not in ("macro", "weighted") and not is_index(self.average):
+            raise ValueError(
+                f'average must be "macro", "weighted" or the number of a class, got {self.average!r}'
+            )
+        if self.gather and "weighted" in (self.average, self.metric.average):
+            raise ValueError(
+                'average="weighted" needs the positives of all ranks, which gather=True does not share; take '
+                'average="macro", or leave out gather'
+            )
         if self.infeasible not in ("error", "skip"):
             raise ValueError(f'infeasible must be "error" or "skip", got {self.infeasible!r}')
         if self.gather and self.largest_group is not None and self.reduction == "none":
@@ -147,8 +160,8 @@ class Settings:
         largest = self.largest_group
         return 1 if largest is None else (n + largest - 1) // largest
 
-    def text(self) -> str:
-        """Return one line that `from_text` turns into equal settings.
+    def text(self, **changes: Any) -> str:
+        """Return one line that `from_text` turns into equal settings, but for changes.
 
         Examples
         --------
@@ -157,6 +170,8 @@ class Settings:
         >>> from_text(settings.text()) == settings
         True
         """
+        if changes:
+            return replace(self, **changes).text()
         plain = {
             **vars(self),
             "metric": to_plain(self.metric),
@@ -165,6 +180,7 @@ class Settings:
             "group_size": int(self.group_size) if isinstance(self.group_size, Integral) else self.group_size,
             "ignore_index": None if self.ignore_index is None else int(self.ignore_index),
             "gather": bool(self.gather),
+            "average": self.average if isinstance(self.average, str) else int(self.average),
         }
         return json.dumps(plain)
 
@@ -205,6 +221,11 @@ def is_positive(value: object) -> bool:
 def is_count(value: object) -> bool:
     """Whether a value is an integer of 1 or more."""
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
+
+
+def is_index(value: object) -> bool:
+    """Whether a value is an integer of 0 or more."""
+    return _is_integer(value) and int(value) >= 0  # type: ignore[call-overload]
 
 
 def _is_integer(value: object) -> bool:

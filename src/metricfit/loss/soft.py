@@ -6,6 +6,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from metricfit.loss.classes import as_columns, chosen_class
 from metricfit.loss.gathering import add_over_ranks, is_parallel
 from metricfit.loss.operator import is_watched
 from metricfit.loss.running import RunningConstraints
@@ -49,9 +50,14 @@ def soft_loss(
     >>> soft_loss(torch.zeros(4), torch.ones(4), None, settings, 1.0, SoftObjective(mf.accuracy))
     tensor(0.5000)
     """
-    batch = soft_batch(logits, targets, sample_weight, settings.ignore_index)
+    exclusive = False
+    if isinstance(logits, Tensor) and isinstance(targets, Tensor):
+        average, ignored = settings.average, settings.ignore_index
+        columns = as_columns(logits, targets, average, settings.metric.average, ignored, softmax=True)
+        logits, targets, exclusive = chosen_class(columns, average)
+    batch = soft_batch(logits, targets, sample_weight, settings.ignore_index)._replace(exclusive=exclusive)
     counts = count_batch(batch, settings, temperature)
-    decided = None if running is None else decisions(batch, per_label=settings.average == "macro")
+    decided = None if running is None else decisions(batch, per_label=settings.per_label)
     counts, decided, usable = _checked(batch, counts, decided, settings)
     if running is not None and decided is not None:
         running.update(decided, counts.unit)
@@ -65,13 +71,19 @@ def soft_loss(
     losses = _reduced(losses, counts.soft, batch, settings)
     if usable is not None:
         losses = losses.where(usable, torch.nan)
-    if settings.reduction == "none" and (logits.dim() == 1 or settings.average != "macro"):
+    if settings.reduction == "none" and (logits.dim() == 1 or not settings.per_label):
         losses = losses.squeeze(1)
     return losses.to(batch.logits.dtype)
 
 
 def _reduced(losses: Tensor, counts: Tensor, batch: SoftBatch, settings: SoftSettings) -> Tensor:
     """Reduce the losses of units, of which those without any weight do not count."""
+    if settings.weighted and settings.reduction != "none":
+        support = (counts[0] + counts[2]).detach()
+        # Without any positive, all units count alike.
+        shares = torch.where(support.sum() > 0, support, torch.ones_like(support))
+        mean = (losses * shares).sum() / shares.sum()
+        return mean if settings.reduction == "mean" else mean * losses.numel()
     if batch.weights is None:
         if settings.reduction == "mean":
             return losses.mean()

@@ -62,7 +62,9 @@ def count_batch(batch: SoftBatch, settings: SoftSettings, temperature: float) ->
 
 @torch.no_grad()
 def decisions(batch: SoftBatch, *, per_label: bool) -> Tensor:
-    """Count the decisions at 0 of all rows: shape (4, labels), or (4, 1) over all labels.
+    """Count the decisions of all rows: shape (4, labels), or (4, 1) over all labels.
+
+    Labels are decided at 0, classes by the largest logit.
 
     Examples
     --------
@@ -72,6 +74,9 @@ def decisions(batch: SoftBatch, *, per_label: bool) -> Tensor:
     tensor([1., 0., 1., 0.])
     """
     above = batch.logits > 0
+    if batch.exclusive:
+        largest = batch.logits.argmax(1, keepdim=True)
+        above = torch.zeros_like(above).scatter(1, largest, True)
     cells = torch.stack((above, ~above)).to(batch.logits.dtype).unsqueeze(1) * _classes(batch)
     counts = cells.sum((2, 4)).flatten(0, 1)
     return counts if per_label else counts.sum(1, keepdim=True)
@@ -113,7 +118,7 @@ def _counts(share: Tensor, classes: Tensor, settings: SoftSettings) -> Tensor:
     cells = (share * classes).flatten(0, 1)
     rows = cells.shape[1]
     groups = settings.group_count(rows)
-    together = (3,) if settings.average == "macro" else (2, 3)
+    together = (3,) if settings.per_label else (2, 3)
     if groups == 1:
         together = (1, *together)
     # Rounding is to single precision within a sum only. Apple's GPU has no double precision.

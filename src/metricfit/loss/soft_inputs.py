@@ -24,6 +24,7 @@ class SoftBatch(NamedTuple):
     logits: Tensor
     targets: Tensor
     weights: Tensor | None
+    exclusive: bool = False  # whether the decision is the label with the largest logit
 
 
 def soft_batch(
@@ -112,11 +113,9 @@ def _like(logits: Tensor, given: Tensor, name: str) -> Tensor:
     # (n,) with (n, 1), and masks without a dimension of classes where there is one class.
     if logits.numel() == given.numel() and _squeezed(logits.shape) == _squeezed(given.shape):
         return given.reshape(logits.shape)
-    hint = "give one value per logit"
+    hint = "give one value per logit, or the index of a class per row"
     if name == "sample_weight":
         hint = "give one weight per row or per logit"
-    elif tuple(logits.shape[1:]) == (2,) and given.shape == logits.shape[:1]:
-        hint = "of two columns for two classes, pass the difference logits[:, 1] - logits[:, 0]"
     raise ValueError(
         f"logits of shape {tuple(logits.shape)} and {name} of shape {tuple(given.shape)} do not match; {hint}"
     )

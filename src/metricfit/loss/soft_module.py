@@ -49,8 +49,9 @@ class SoftMetricLoss(nn.Module):
         Measure the batches of all ranks of ``torch.distributed`` as one. Every rank returns the same loss;
         averaged over the ranks, as ``DistributedDataParallel`` does it, the gradients are those of a single
         process with the joint batch.
-    average : {"macro", "micro", "samples"}
-        Take the metric of each label or class, of all entries together, or of each row or image.
+    average : {"macro", "weighted", "micro", "samples"} or int
+        Take the metric of each label or class, the same weighted by the actual positives, that of all entries
+        together, of each row or image, or of one label or class only.
     constraints : "running" or Running
         How the multipliers of constraints move; for several labels, ``mf.Running(labels=...)``. They follow
         the decisions of all ranks with `gather`, and of this rank without.
@@ -58,6 +59,12 @@ class SoftMetricLoss(nn.Module):
         Measure constraints by a lower bound of the true positives and an upper bound of the false positives
         of the decision, in place of soft counts. A constraint that gets easier with more true and fewer false
         positives then errs on the safe side. A number between 0 and 1 is the slack; True is 0.05.
+
+    Notes
+    -----
+    Logits of shape ``(n, classes)`` with integer targets ``(n,)``, or ``(images, classes, height, width)``
+    with ``(images, height, width)``, are one label per class, with the softmax as probability at
+    temperature 1. Decide by ``argmax``.
 
     Attributes
     ----------

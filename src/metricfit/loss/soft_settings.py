@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from metricfit.loss.settings import Reduction, check_ignore_index, check_reduction, is_count, is_positive
+from metricfit.loss.settings import (
+    Reduction,
+    check_ignore_index,
+    check_reduction,
+    is_count,
+    is_index,
+    is_positive,
+)
 from metricfit.metrics import Metric
 
 __all__ = ["Average", "SoftSettings", "check_temperature", "slack_of"]
@@ -13,7 +20,7 @@ __all__ = ["Average", "SoftSettings", "check_temperature", "slack_of"]
 SLACK = 0.05
 """How far the bounds of the decision may be off where they do not touch it."""
 
-Average: TypeAlias = Literal["macro", "micro", "samples"]
+Average: TypeAlias = Literal["macro", "weighted", "micro", "samples"] | int
 
 
 @dataclass(frozen=True)
@@ -44,8 +51,11 @@ class SoftSettings:
         check_ignore_index(self.ignore_index)
         if self.group_size is not None and not is_count(self.group_size):
             raise ValueError(f"group_size must be a positive integer or None, got {self.group_size!r}")
-        if self.average not in ("macro", "micro", "samples"):
-            raise ValueError(f'average must be "macro", "micro" or "samples", got {self.average!r}')
+        if self.average not in ("macro", "weighted", "micro", "samples") and not is_index(self.average):
+            raise ValueError(
+                f'average must be "macro", "weighted", "micro", "samples" or the number of a class, got '
+                f"{self.average!r}"
+            )
         if self.average == "samples" and self.group_size is not None:
             raise ValueError(
                 'average="samples" measures every row on its own; leave out group_size, or choose another '
@@ -56,6 +66,23 @@ class SoftSettings:
                 "gather=True measures the batches of all ranks as one; leave out group_size and "
                 'average="samples", which divide a batch'
             )
+
+    @property
+    def per_label(self) -> bool:
+        """Whether every label or class has a confusion matrix of its own."""
+        return self.average not in ("micro", "samples")
+
+    @property
+    def weighted(self) -> bool:
+        """Whether labels or classes count by their positives.
+
+        Examples
+        --------
+        >>> import metricfit as mf
+        >>> SoftSettings(mf.get_metric("weighted f1")).weighted
+        True
+        """
+        return "weighted" in (self.average, self.metric.average if self.average == "macro" else None)
 
     def group_count(self, n: int) -> int:
         """Return the number of groups that `n` rows are split into; row ``i`` is in ``i * groups // n``.

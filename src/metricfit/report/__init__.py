@@ -1,7 +1,17 @@
 """Comparisons of classifiers by a metric, and the page that shows them."""
 
 from metricfit.report.bootstrap import Interval, difference_interval, score_interval
-from metricfit.report.comparison import Comparison, Method
+from metricfit.report.comparison import ColumnReport, Comparison, Importance, Method, in_words
 from metricfit.report.page import render
 
-__all__ = ["Comparison", "Interval", "Method", "difference_interval", "render", "score_interval"]
+__all__ = [
+    "ColumnReport",
+    "Comparison",
+    "Importance",
+    "Interval",
+    "Method",
+    "difference_interval",
+    "in_words",
+    "render",
+    "score_interval",
+]

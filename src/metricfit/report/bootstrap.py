@@ -1,7 +1,7 @@
 """How sure a score is: bootstrap intervals of metrics.
 
 Drawing rows with replacement is drawing the cells of the confusion matrix from a multinomial distribution, so
-that no row needs to be drawn at all.
+that rows are drawn only if they have weights.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from metricfit import Metric
 
 __all__ = ["Interval", "difference_interval", "score_interval"]
 
-DRAWS = 4000
+FloatArray = npt.NDArray[np.float64]
+DRAWS, WEIGHTED_DRAWS = 4000, 500
 LEVEL = 0.95
 
 
@@ -36,7 +37,9 @@ class Interval:
         return f"{self.low:.3f} to {self.high:.3f}"
 
 
-def score_interval(metric: Metric, labels: npt.ArrayLike, predicted: npt.ArrayLike) -> Interval:
+def score_interval(
+    metric: Metric, labels: npt.ArrayLike, predicted: npt.ArrayLike, weights: npt.ArrayLike | None = None
+) -> Interval:
     """Return the interval of a score, over test sets like this one.
 
     Examples
@@ -46,12 +49,16 @@ def score_interval(metric: Metric, labels: npt.ArrayLike, predicted: npt.ArrayLi
     Interval(low=1.0, high=1.0)
     """
     kinds = 2 * np.asarray(labels, dtype=np.int64) + np.asarray(predicted, dtype=np.int64)
-    cells = _resampled(kinds, 4)
-    return _middle(_values(metric, tp=cells[:, 3], fp=cells[:, 1], fn=cells[:, 2], n=len(kinds)))
+    tn, fp, fn, tp = _resampled(kinds, 4, weights).T
+    return _middle(metric.objective.score_counts(tp, fp, fn, tn))
 
 
 def difference_interval(
-    metric: Metric, labels: npt.ArrayLike, one: npt.ArrayLike, other: npt.ArrayLike
+    metric: Metric,
+    labels: npt.ArrayLike,
+    one: npt.ArrayLike,
+    other: npt.ArrayLike,
+    weights: npt.ArrayLike | None = None,
 ) -> Interval:
     """Return the interval of how much better the first prediction is than the second, on the same rows.
 
@@ -62,43 +69,30 @@ def difference_interval(
     Interval(low=1.0, high=1.0)
     """
     y, a, b = (np.asarray(values, dtype=np.int64) for values in (labels, one, other))
-    cells = _resampled(4 * y + 2 * a + b, 8)
     # The index of a cell is 4 * label + 2 * first prediction + second prediction.
-    first = _values(
-        metric,
-        tp=cells[:, 6] + cells[:, 7],
-        fp=cells[:, 2] + cells[:, 3],
-        fn=cells[:, 4] + cells[:, 5],
-        n=len(y),
-    )
-    second = _values(
-        metric,
-        tp=cells[:, 5] + cells[:, 7],
-        fp=cells[:, 1] + cells[:, 3],
-        fn=cells[:, 4] + cells[:, 6],
-        n=len(y),
-    )
-    return _middle(first - second)
+    cells = _resampled(4 * y + 2 * a + b, 8, weights).reshape(-1, 2, 2, 2)
+    return _middle(_scores(metric, cells.sum(axis=3)) - _scores(metric, cells.sum(axis=2)))
 
 
-def _resampled(kinds: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
-    shares = np.bincount(kinds, minlength=count) / len(kinds)
+def _scores(metric: Metric, cells: FloatArray) -> FloatArray:
+    """Return the metric of confusion matrices, indexed by label and prediction."""
+    return metric.objective.score_counts(cells[:, 1, 1], cells[:, 0, 1], cells[:, 1, 0], cells[:, 0, 0])
+
+
+def _resampled(kinds: npt.NDArray[np.int64], count: int, weights: npt.ArrayLike | None) -> FloatArray:
     # A fixed seed: the same test set has the same interval.
-    return np.random.default_rng(0).multinomial(len(kinds), shares, size=DRAWS)
+    random = np.random.default_rng(0)
+    if weights is None:
+        shares = np.bincount(kinds, minlength=count) / len(kinds)
+        return random.multinomial(len(kinds), shares, size=DRAWS).astype(np.float64)
+    given = np.asarray(weights, dtype=np.float64)
+    cells = np.empty((WEIGHTED_DRAWS, count))
+    for draw in cells:
+        rows = random.integers(0, len(kinds), len(kinds))
+        draw[:] = np.bincount(kinds[rows], given[rows], minlength=count)
+    return cells
 
 
-def _values(
-    metric: Metric,
-    *,
-    tp: npt.NDArray[np.int64],
-    fp: npt.NDArray[np.int64],
-    fn: npt.NDArray[np.int64],
-    n: int,
-) -> npt.NDArray[np.float64]:
-    alpha, beta = metric.coefficients(tp + fp, tp + fn, n)
-    return np.asarray(alpha * tp + beta)
-
-
-def _middle(values: npt.NDArray[np.float64]) -> Interval:
+def _middle(values: FloatArray) -> Interval:
     low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(float(low), float(high))

@@ -1,18 +1,19 @@
-"""What there is to report: several ways of training, judged by one metric on the same rows."""
+"""What there is to report: several classifiers, judged by one metric on the same rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+import metricfit as mf
 from metricfit import Constraint, Metric
 from metricfit.report.bootstrap import Interval, difference_interval, score_interval
 
-__all__ = ["Comparison", "Method"]
+__all__ = ["ColumnReport", "Comparison", "Importance", "Method", "in_words"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -20,7 +21,7 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Method:
-    """One way of training, with what it gave.
+    """One classifier, with its scores of the test rows.
 
     Attributes
     ----------
@@ -36,6 +37,12 @@ class Method:
         Where the scores were cut.
     seconds : float
         How long the training took.
+    held_out : float, optional
+        The metric on rows that were held out of the training, by which the classifier to use is chosen.
+    probabilities : ndarray, optional
+        The calibrated probabilities that the test rows are positive.
+    constant : bool
+        Whether it says the same of every row.
     """
 
     name: str
@@ -44,6 +51,9 @@ class Method:
     best_epoch: int
     threshold: float
     seconds: float
+    held_out: float | None = None
+    probabilities: FloatArray | None = None
+    constant: bool = False
 
     @property
     def predicted(self) -> IntArray:
@@ -51,9 +61,61 @@ class Method:
         return (self.margins > 0).astype(np.int64)
 
 
+@dataclass(frozen=True)
+class Importance:
+    """By how much the metric falls when the values of a column are shuffled: the mean, and the spread.
+
+    Examples
+    --------
+    >>> Importance("age", 0.12, 0.01).column
+    'age'
+    """
+
+    column: str
+    drop: float
+    spread: float
+
+
+@dataclass(frozen=True)
+class ColumnReport:
+    """What became of a column of the table.
+
+    Examples
+    --------
+    >>> ColumnReport("age", "numbers", 0.1, "used").missing
+    0.1
+    """
+
+    column: str
+    kind: str
+    missing: float
+    use: str
+
+
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Several methods on the same test rows; the first is the one that was trained for the metric.
+    """Several classifiers on the same test rows; the first is the one that the others are compared with.
+
+    Attributes
+    ----------
+    title : str
+        What is predicted.
+    metric : Metric
+        With its constraints.
+    labels : ndarray
+        Of the test rows, 0 and 1.
+    methods : tuple of Method
+        The classifiers.
+    notes : tuple of str
+        Sentences to show.
+    facts : dict of str to str
+        Small facts to show.
+    weights : ndarray, optional
+        How much each test row counts.
+    importance : tuple of Importance
+        Of the columns for the first classifier.
+    columns : tuple of ColumnReport
+        What became of the columns.
 
     Examples
     --------
@@ -70,26 +132,29 @@ class Comparison:
     methods: tuple[Method, ...]
     notes: tuple[str, ...] = ()
     facts: dict[str, str] = field(default_factory=dict)
+    weights: FloatArray | None = None
+    importance: tuple[Importance, ...] = ()
+    columns: tuple[ColumnReport, ...] = ()
 
     def value(self, method: Method) -> float:
         """Return the metric of a method on the test rows, whether it meets the constraints or not."""
-        return float(self.metric.objective.score(self.labels, method.predicted))
+        return self.score(self.metric, method)
 
-    def confusion(self, method: Method) -> dict[str, int]:
+    def score(self, metric: Metric, method: Method) -> float:
+        """Return any metric of a method on the test rows, without its constraints."""
+        return float(metric.objective.score(self.labels, method.predicted, sample_weight=self.weights))
+
+    def confusion(self, method: Method) -> dict[str, float]:
         """Return the confusion matrix of a method on the test rows."""
-        truth, predicted = self.labels == 1, method.predicted == 1
-        return {
-            "tp": int((truth & predicted).sum()),
-            "fp": int((~truth & predicted).sum()),
-            "fn": int((truth & ~predicted).sum()),
-            "tn": int((~truth & ~predicted).sum()),
-        }
+        kinds = 2 * self.labels + method.predicted
+        tn, fp, fn, tp = np.bincount(kinds, self.weights, minlength=4).tolist()
+        return {"tp": tp, "fp": fp, "fn": fn, "tn": tn}
 
     def held(self, method: Method) -> list[tuple[Constraint, float, bool]]:
         """Return, per constraint, what the method reaches on the test rows and whether that is enough."""
         found = []
         for constraint in self.metric.constraints:
-            value = constraint.metric.score(self.labels, method.predicted)
+            value = self.score(constraint.metric, method)
             sign = 1.0 if constraint.sense == ">=" else -1.0
             found.append((constraint, value, sign * (value - constraint.threshold) >= -1e-9))
         return found
@@ -101,14 +166,17 @@ class Comparison:
     @cached_property
     def intervals(self) -> list[Interval]:
         """The interval of the score of each method."""
-        return [score_interval(self.metric, self.labels, method.predicted) for method in self.methods]
+        return [
+            score_interval(self.metric, self.labels, method.predicted, self.weights)
+            for method in self.methods
+        ]
 
     @cached_property
     def advantages(self) -> list[Interval]:
         """By how much the first method is better than each of the others."""
         first, *others = self.methods
         return [
-            difference_interval(self.metric, self.labels, first.predicted, other.predicted)
+            difference_interval(self.metric, self.labels, first.predicted, other.predicted, self.weights)
             for other in others
         ]
 
@@ -125,6 +193,9 @@ class Comparison:
                     "name": method.name,
                     "value": self.value(method),
                     "interval": [interval.low, interval.high],
+                    "precision": self.score(mf.precision, method),
+                    "recall": self.score(mf.recall, method),
+                    "held_out": method.held_out,
                     "constraints": constraints,
                     "confusion": self.confusion(method),
                     "threshold": method.threshold,
@@ -134,7 +205,7 @@ class Comparison:
                 }
             )
         for described, advantage in zip(methods[1:], self.advantages, strict=True):
-            described["ours_less_this"] = [advantage.low, advantage.high]
+            described["first_less_this"] = [advantage.low, advantage.high]
         return {
             "title": self.title,
             "metric": self.metric.name,
@@ -144,5 +215,46 @@ class Comparison:
             "test_positives": int(self.labels.sum()),
             "facts": self.facts,
             "notes": list(self.notes),
+            "in_words": list(in_words(self)),
             "methods": methods,
+            "importance": [asdict(one) for one in self.importance],
+            "columns": [asdict(one) for one in self.columns],
         }
+
+
+def in_words(comparison: Comparison) -> tuple[str, ...]:
+    """Return a sentence for each classifier that the first is compared with.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> labels = np.array([1, 0] * 50)
+    >>> right = Method("A", labels - 0.5, [], 1, 0.0, 0.1)
+    >>> wrong = Method("B", 0.5 - labels, [], 1, 0.0, 0.1)
+    >>> in_words(Comparison("toy", mf.f1, labels, (right, wrong)))
+    ('A is better than B by 1.000 (95 % interval 1.000 to 1.000).',)
+    """
+    first, *others = comparison.methods
+    lines = []
+    for other, interval in zip(others, comparison.advantages, strict=True):
+        gain = comparison.value(first) - comparison.value(other)
+        between = f"(95 % interval {interval.low:.3f} to {interval.high:.3f})"
+        if abs(gain) < 0.0005:
+            line = f"{first.name} is as good as {other.name} {between}"
+        else:
+            compared = "better" if gain > 0 else "worse"
+            line = f"{first.name} is {compared} than {other.name} by {abs(gain):.3f} "
+            line += between if gain > 0 else f"(95 % interval {-interval.high:.3f} to {-interval.low:.3f})"
+        if interval.low <= 0.0 <= interval.high and gain:
+            line += "; the test rows do not settle which is better"
+        lines.append(line + _about_constraints(comparison, first, other) + ".")
+    return tuple(lines)
+
+
+def _about_constraints(comparison: Comparison, first: Method, other: Method) -> str:
+    met = [all(held for _, _, held in comparison.held(method)) for method in (first, other)]
+    if met == [True, False]:
+        return f", and {other.name} misses a constraint"
+    if met == [False, True]:
+        return f", but {first.name} misses a constraint on the test rows"
+    return ""

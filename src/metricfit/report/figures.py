@@ -8,14 +8,26 @@ import numpy as np
 import numpy.typing as npt
 
 import metricfit as mf
-from metricfit.report.comparison import Comparison, Method
-from metricfit.report.svg import Plot
+from metricfit.report.comparison import Comparison, Importance, Method
+from metricfit.report.svg import Plot, bar_chart
+from metricfit.report.thresholds import threshold_curve
 
-__all__ = ["confusion_matrices", "precision_recall", "score_histograms", "training_curves"]
+__all__ = [
+    "calibration_curves",
+    "confusion_matrices",
+    "drawn",
+    "importances",
+    "metric_by_threshold",
+    "precision_recall",
+    "score_histograms",
+    "training_curves",
+]
 
 BINS = 30
 # Curves of large test sets are thinned out to so many points, which is more than the eye can tell.
 POINTS = 400
+# So many columns are shown, and so many groups of rows for calibration.
+COLUMNS, GROUPS = 20, 10
 
 
 def confusion_matrices(comparison: Comparison) -> str:
@@ -27,7 +39,7 @@ def confusion_matrices(comparison: Comparison) -> str:
         body = "".join(
             f"<tr><th scope=row>{name}</th>"
             + "".join(
-                f'<td class="cell" style="--share:{_share(cells, key, keys):.3f}"><b>{cells[key]}</b>'
+                f'<td class="cell" style="--share:{_share(cells, key, keys):.3f}"><b>{cells[key]:.10g}</b>'
                 f"<small>{key}</small></td>"
                 for key in keys
             )
@@ -47,13 +59,12 @@ def precision_recall(comparison: Comparison) -> str:
     plot = Plot("Precision-recall curves", (0, 1), (0, 1), "recall", "precision")
     for constraint in comparison.metric.constraints:
         _draw_constraint(plot, constraint, comparison.labels)
-    for index, method in enumerate(comparison.methods):
-        recall, precision = _curve(comparison.labels, method.margins)
+    for index, method in drawn(comparison):
+        recall, precision = _curve(comparison.labels, method.margins, comparison.weights)
         plot.line(list(recall), list(precision), f"series-{index}", method.name)
     for index, method in enumerate(comparison.methods):
-        predicted = method.predicted
-        recall_here = mf.recall.score(comparison.labels, predicted)
-        precision_here = mf.precision.score(comparison.labels, predicted)
+        recall_here = comparison.score(mf.recall, method)
+        precision_here = comparison.score(mf.precision, method)
         tip = f"{method.name}: recall {recall_here:.3f}, precision {precision_here:.3f}"
         plot.mark(recall_here, precision_here, f"series-{index}", tip)
     return plot.svg()
@@ -63,7 +74,60 @@ def score_histograms(comparison: Comparison) -> str:
     """Return, for every method, where the scores of positives and of negatives lie."""
     return "".join(
         f"<div><p class=legend>{escape(method.name)}</p>{_histogram(comparison.labels, method)}</div>"
-        for method in comparison.methods
+        for _, method in drawn(comparison)
+    )
+
+
+def drawn(comparison: Comparison) -> list[tuple[int, Method]]:
+    """Return the methods that have a curve, those that do not say the same of every row, with their index."""
+    return [(index, one) for index, one in enumerate(comparison.methods) if not one.constant]
+
+
+def metric_by_threshold(comparison: Comparison) -> str:
+    """Return the metric of the first method at every threshold, with a band, and how sure the best one is."""
+    method = comparison.methods[0]
+    curve = threshold_curve(comparison.metric, comparison.labels, method.margins, comparison.weights)
+    limits = (float(curve.low.min()), float(curve.high.max()))
+    plot = Plot(
+        "Metric against threshold",
+        (float(curve.thresholds[0]), float(curve.thresholds[-1])),
+        limits,
+        "threshold, from the chosen one",
+        comparison.metric.name,
+    )
+    low, high = curve.best
+    plot.strip(low, high, f"95 % of resamplings have their best threshold from {low:.3g} to {high:.3g}")
+    plot.band(curve.thresholds.tolist(), curve.low.tolist(), curve.high.tolist(), "series-0")
+    plot.line(curve.thresholds.tolist(), curve.values.tolist(), "series-0", method.name)
+    plot.rule(x=0.0, tip="the chosen threshold")
+    plot.mark(0.0, comparison.value(method), "series-0", f"chosen: {comparison.value(method):.3f}")
+    return plot.svg()
+
+
+def calibration_curves(comparison: Comparison) -> str:
+    """Return, in groups of rows with similar probabilities, how many are positive."""
+    groups = []
+    for index, method in drawn(comparison):
+        if method.probabilities is not None:
+            found = _calibration(comparison.labels, method.probabilities, comparison.weights)
+            groups.append((index, method, *found))
+    top = min(1.0, 1.05 * max((float(max(x.max(), y.max())) for _, _, x, y in groups), default=1.0))
+    plot = Plot("Calibration", (0, top), (0, top), "predicted probability", "share of positives")
+    plot.line([0, top], [0, top], "rule", "perfect calibration")
+    for index, method, predicted, observed in groups:
+        plot.line(predicted.tolist(), observed.tolist(), f"series-{index}", method.name)
+        for x, y in zip(predicted, observed, strict=True):
+            tip = f"{method.name}: predicted {x:.3f}, {y:.3f} are positive"
+            plot.mark(float(x), float(y), f"series-{index}", tip, radius=3)
+    return plot.svg()
+
+
+def importances(found: tuple[Importance, ...]) -> str:
+    """Return the columns that matter most, as bars."""
+    ranked = sorted(found, key=lambda one: -one.drop)[:COLUMNS]
+    tips = [f"{one.column}: {one.drop:.4f}, spread {one.spread:.4f}" for one in ranked]
+    return bar_chart(
+        "Importance of columns", [one.column for one in ranked], [one.drop for one in ranked], tips
     )
 
 
@@ -112,15 +176,34 @@ def _histogram(labels: npt.NDArray[np.int64], method: Method) -> str:
 
 
 def _curve(
-    labels: npt.NDArray[np.int64], margins: npt.NDArray[np.float64]
+    labels: npt.NDArray[np.int64], margins: npt.NDArray[np.float64], weights: npt.NDArray[np.float64] | None
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     order = np.argsort(-margins, kind="stable")
     ranked = margins[order]
     ends = np.append(np.flatnonzero(ranked[:-1] > ranked[1:]), len(ranked) - 1)
-    hits = np.cumsum(labels[order])[ends]
-    recall, precision = hits / max(int(labels.sum()), 1), hits / (ends + 1)
+    counts = np.ones(len(labels)) if weights is None else weights[order]
+    hits, above = np.cumsum(counts * labels[order])[ends], np.cumsum(counts)[ends]
+    recall, precision = hits / max(float(hits[-1]), 1e-300), hits / np.maximum(above, 1e-300)
     kept = np.unique(np.linspace(0, len(ends) - 1, min(len(ends), POINTS)).astype(int))
     return recall[kept], precision[kept]
+
+
+def _calibration(
+    labels: npt.NDArray[np.int64],
+    probabilities: npt.NDArray[np.float64],
+    weights: npt.NDArray[np.float64] | None,
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return the mean probability and the share of positives of groups with about equally many positives."""
+    counts = np.ones(len(labels)) if weights is None else weights
+    order = np.argsort(probabilities, kind="stable")
+    # Groups by the sum of probabilities, so that those of rare positives are not all near 0.
+    sums = np.cumsum((counts * probabilities)[order])
+    group = np.minimum((GROUPS * sums / sums[-1]).astype(np.int64), GROUPS - 1)
+    size = np.bincount(group, counts[order], minlength=GROUPS)
+    kept = size > 0.0
+    predicted = np.bincount(group, (counts * probabilities)[order], minlength=GROUPS)[kept] / size[kept]
+    observed = np.bincount(group, (counts * labels)[order], minlength=GROUPS)[kept] / size[kept]
+    return predicted, observed
 
 
 def _draw_constraint(plot: Plot, constraint: mf.Constraint, labels: npt.NDArray[np.int64]) -> None:
@@ -138,6 +221,6 @@ def _draw_constraint(plot: Plot, constraint: mf.Constraint, labels: npt.NDArray[
         plot.line(list(recall), list(precision), "rule", tip)
 
 
-def _share(cells: dict[str, int], key: str, keys: tuple[str, str]) -> float:
+def _share(cells: dict[str, float], key: str, keys: tuple[str, str]) -> float:
     total = sum(cells[name] for name in keys)
     return cells[key] / total if total else 0.0

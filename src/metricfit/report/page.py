@@ -9,8 +9,17 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 
 import metricfit as mf
-from metricfit.report.comparison import Comparison
-from metricfit.report.figures import confusion_matrices, precision_recall, score_histograms, training_curves
+from metricfit.report.comparison import Comparison, Method, in_words
+from metricfit.report.figures import (
+    calibration_curves,
+    confusion_matrices,
+    importances,
+    metric_by_threshold,
+    precision_recall,
+    score_histograms,
+    training_curves,
+)
+from metricfit.report.tables import column_table, score_table
 
 __all__ = ["render"]
 
@@ -41,7 +50,7 @@ def render(comparisons: Sequence[Comparison], *, command: str, title: str) -> st
     >>> method = Method("ours", np.array([1.0, -1.0]), [{"valid_metric": 0.5}], 1, 0.0, 0.1)
     >>> page = render([Comparison("toy", mf.f1, np.array([1, 0]), (method,))], command="demo", title="Toy")
     >>> page.startswith("<!doctype html>"), page.count("<figure")
-    (True, 4)
+    (True, 5)
     """
     style = (files("metricfit.report") / "page.css").read_text(encoding="utf-8")
     sections = "".join(_section(index, comparison) for index, comparison in enumerate(comparisons))
@@ -56,7 +65,23 @@ def render(comparisons: Sequence[Comparison], *, command: str, title: str) -> st
 
 
 def _section(index: int, comparison: Comparison) -> str:
-    figures = [
+    shown = "".join(
+        f'<figure id="{name}-{index}" class="{name}"><h3>{heading}</h3>'
+        f"{_legend(name, comparison)}<div class=drawing>{drawing}</div>"
+        f"<figcaption>{escape(caption)}</figcaption></figure>"
+        for name, heading, drawing, caption in _figures(comparison)
+    )
+    return (
+        f"<section><h2>{escape(comparison.title)}</h2>{_metric(comparison.metric)}{_facts(comparison)}"
+        f"{_notes(comparison)}{_words(comparison)}{score_table(comparison)}"
+        f"<div class=figures>{shown}</div>{column_table(comparison)}</section>"
+    )
+
+
+def _figures(comparison: Comparison) -> list[tuple[str, str, str, str]]:
+    """Return the name, heading, drawing and caption of every figure there is something for."""
+    first = comparison.methods[0].name
+    found = [
         ("confusion", "Confusion matrices", confusion_matrices(comparison), "On the test rows."),
         (
             "precision-recall",
@@ -64,30 +89,38 @@ def _section(index: int, comparison: Comparison) -> str:
             precision_recall(comparison),
             _curve_caption(comparison),
         ),
-        (
-            "training",
-            "Training",
-            training_curves(comparison),
-            _training_caption(comparison),
-        ),
-        (
-            "scores",
-            "Scores",
-            score_histograms(comparison),
-            "Shares of the positives and of the negatives among the test rows; positive is predicted right "
-            "of the dashed line.",
-        ),
     ]
-    drawn = "".join(
-        f'<figure id="{name}-{index}" class="{name}"><h3>{heading}</h3>'
-        f"{_legend(name, comparison)}<div class=drawing>{drawing}</div>"
-        f"<figcaption>{escape(caption)}</figcaption></figure>"
-        for name, heading, drawing, caption in figures
+    if not comparison.methods[0].constant:
+        caption = (
+            f"On the test rows, for {first}. The dot is the chosen threshold. The band holds 95 % of "
+            "resampled test sets; the best threshold of 95 % of them lies in the grey strip."
+        )
+        found.append(("threshold", "Metric against threshold", metric_by_threshold(comparison), caption))
+    if any(method.probabilities is not None for method in comparison.methods):
+        caption = (
+            "Test rows in groups of similar probability: how many are positive. On the dashed line the "
+            "probabilities are right."
+        )
+        found.append(("calibration", "Calibration", calibration_curves(comparison), caption))
+    if comparison.importance:
+        caption = (
+            f"By how much {comparison.metric.name} of {first} falls when the values of a column are "
+            "shuffled among test rows. Columns that say the same share their importance."
+        )
+        found.append(("importance", "Importance of columns", importances(comparison.importance), caption))
+    if any(method.epochs for method in comparison.methods):
+        found.append(("training", "Training", training_curves(comparison), _training_caption(comparison)))
+    caption = (
+        "Shares of the positives and of the negatives among the test rows; rows right of the dashed line "
+        "are predicted positive."
     )
-    return (
-        f"<section><h2>{escape(comparison.title)}</h2>{_metric(comparison.metric)}{_facts(comparison)}"
-        f"{_notes(comparison)}{_table(comparison)}<div class=figures>{drawn}</div></section>"
-    )
+    found.append(("scores", "Scores", score_histograms(comparison), caption))
+    return found
+
+
+def _words(comparison: Comparison) -> str:
+    lines = "".join(f"<li>{escape(line)}</li>" for line in in_words(comparison))
+    return f"<ul class=words>{lines}</ul>" if lines else ""
 
 
 def _metric(metric: mf.Metric) -> str:
@@ -112,49 +145,29 @@ def _notes(comparison: Comparison) -> str:
     return "".join(f"<p class=note>{escape(note)}</p>" for note in comparison.notes)
 
 
-def _table(comparison: Comparison) -> str:
-    constraints = [str(constraint) for constraint in comparison.metric.constraints]
-    heads = [
-        "",
-        comparison.metric.name,
-        "95% interval",
-        "ours is better by",
-        *constraints,
-        "epoch",
-        "seconds",
-    ]
-    ranks = [comparison.rank(method) for method in comparison.methods]
-    advantages = ["", *(f"{_signed(gain.low)} to {_signed(gain.high)}" for gain in comparison.advantages)]
-    rows = []
-    for index, method in enumerate(comparison.methods):
-        value = comparison.value(method)
-        shown = f"<b>{value:.3f}</b>" if ranks[index] == max(ranks) else f"{value:.3f}"
-        cells = [shown, str(comparison.intervals[index]), advantages[index]]
-        for _, reached, met in comparison.held(method):
-            cells.append(f"{reached:.3f} {'met' if met else '<b class=missed>missed</b>'}")
-        cells += [f"{method.best_epoch} of {len(method.epochs)}", f"{method.seconds:.1f}"]
-        body = "".join(f"<td>{cell}</td>" for cell in cells)
-        rows.append(
-            f'<tr><th scope=row><i class="key series-{index}"></i>{escape(method.name)}</th>{body}</tr>'
-        )
-    head = "".join(f"<th scope=col>{escape(name)}</th>" for name in heads)
-    return (
-        f"<div class=scroll><table class=scores><thead><tr>{head}</tr></thead>"
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
-        "<p class=hint>Intervals are bootstraps of the test rows; differences are of the same rows. They "
-        "leave out how much another split or seed would change.</p>"
-    )
-
-
 def _legend(name: str, comparison: Comparison) -> str:
-    if name == "confusion":
+    if name in ("confusion", "importance"):
         return ""
     if name == "scores":
         keys = [("positive", "positives"), ("negative", "negatives")]
     else:
-        keys = [(f"series-{index}", method.name) for index, method in enumerate(comparison.methods)]
+        keys = [
+            (f"series-{index}", method.name)
+            for index, method in enumerate(comparison.methods)
+            if _has_curve(name, index, method)
+        ]
     items = "".join(f'<span><i class="key {style}"></i>{escape(text)}</span>' for style, text in keys)
     return f"<p class=legend>{items}</p>"
+
+
+def _has_curve(name: str, index: int, method: Method) -> bool:
+    if name == "precision-recall":
+        return True
+    if name == "threshold":
+        return index == 0
+    if name == "calibration":
+        return method.probabilities is not None
+    return bool(method.epochs)
 
 
 def _curve_caption(comparison: Comparison) -> str:
@@ -185,7 +198,3 @@ def _origin(command: str) -> str:
         f"<section id=origin><h2>How this was made</h2><pre><code>{escape(command)}</code></pre>"
         f"<p class=hint>{escape(versions)}</p></section>"
     )
-
-
-def _signed(number: float) -> str:
-    return f"{number:+.3f}"

@@ -6,11 +6,13 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-__all__ = ["Plot"]
+__all__ = ["Plot", "bar_chart"]
 
 WIDTH, HEIGHT = 420, 300
 LEFT, RIGHT, TOP, BOTTOM = 54, 12, 12, 40
 TICKS = 5
+# Letters of a name that fit beside a bar.
+NAME = 22
 
 
 class Plot:
@@ -36,10 +38,23 @@ class Plot:
         points = " ".join(f"{self._px(x):.1f},{self._py(y):.1f}" for x, y in zip(xs, ys, strict=True))
         self._parts.append(f'<polyline class="line {style}" points="{points}">{_tip(tip)}</polyline>')
 
-    def mark(self, x: float, y: float, style: str, tip: str = "") -> None:
+    def band(self, xs: Sequence[float], lows: Sequence[float], highs: Sequence[float], style: str) -> None:
+        """Fill the area between two lines."""
+        there = zip(xs, highs, strict=True)
+        back = zip(reversed(xs), reversed(lows), strict=True)
+        points = " ".join(f"{self._px(x):.1f},{self._py(y):.1f}" for way in (there, back) for x, y in way)
+        self._parts.append(f'<polygon class="band {style}" points="{points}"/>')
+
+    def strip(self, low: float, high: float, tip: str = "") -> None:
+        """Fill a range of x over the whole height."""
+        left, right = self._px(low), self._px(high)
+        size = f'width="{max(right - left, 1.0):.1f}" height="{HEIGHT - TOP - BOTTOM}"'
+        self._parts.append(f'<rect class="strip" x="{left:.1f}" y="{TOP}" {size}>{_tip(tip)}</rect>')
+
+    def mark(self, x: float, y: float, style: str, tip: str = "", *, radius: float = 5.5) -> None:
         """Draw a dot."""
         place = f'cx="{self._px(x):.1f}" cy="{self._py(y):.1f}"'
-        self._parts.append(f'<circle class="mark {style}" {place} r="5.5">{_tip(tip)}</circle>')
+        self._parts.append(f'<circle class="mark {style}" {place} r="{radius:g}">{_tip(tip)}</circle>')
 
     def bars(self, edges: Sequence[float], heights: Sequence[float], style: str, tip: str = "") -> None:
         """Draw a histogram."""
@@ -97,6 +112,35 @@ class Plot:
             f'transform="rotate(-90 11 {HEIGHT / 2 - 10})">{escape(y_name)}</text>'
         )
         return parts
+
+
+def bar_chart(title: str, names: Sequence[str], values: Sequence[float], tips: Sequence[str]) -> str:
+    """Return named horizontal bars as an element; names that are too long are cut.
+
+    Examples
+    --------
+    >>> bar_chart("two", ["a", "b"], [0.5, -0.1], ["", ""]).count("<rect")
+    2
+    """
+    step, left = 22, 150
+    low, high = _widened((min([0.0, *values]), max([0.0, *values])))
+    scale = (WIDTH - left - 60) / (high - low)
+    zero = left + (0.0 - low) * scale
+    parts = []
+    for index, (name, value, tip) in enumerate(zip(names, values, tips, strict=True)):
+        y = index * step + 4
+        shown = name if len(name) <= NAME else name[: NAME - 1] + "\u2026"
+        start, end = sorted((zero, zero + value * scale))
+        parts.append(
+            f'<text class="tick" x="{left - 6}" y="{y + 12}" text-anchor="end">{escape(shown)}</text>'
+            f'<rect class="bar series-0" x="{start:.1f}" y="{y}" width="{max(end - start, 0.5):.1f}" '
+            f'height="{step - 7}">{_tip(tip)}</rect>'
+            f'<text class="tick" x="{end + 5:.1f}" y="{y + 12}">{round(value, 3) + 0.0:.3f}</text>'
+        )
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {len(names) * step + 8}" role="img" aria-label="{escape(title)}">'
+        f"<title>{escape(title)}</title>{''.join(parts)}</svg>"
+    )
 
 
 def _widened(limits: tuple[float, float]) -> tuple[float, float]:

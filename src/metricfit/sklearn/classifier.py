@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy.sparse import issparse
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
@@ -19,9 +20,11 @@ from metricfit import Constraint, Metric
 from metricfit.sklearn.averaging import AveragedWeights
 from metricfit.sklearn.beta import BetaCalibration
 from metricfit.sklearn.callbacks import completed_epochs
+from metricfit.sklearn.deciding import ClassDecision, LabelDecision
 from metricfit.sklearn.inputs import check_settings, constrained_metric
 from metricfit.sklearn.network import LogitNet, ModuleLike, build_module
 from metricfit.sklearn.rows import HeldOut, class_index, complete, row_weights, split, two_classes
+from metricfit.sklearn.targets import averaged_metric, has_many, plain_labels, target_of
 from metricfit.sklearn.threshold import SLACK
 from metricfit.sklearn.training import Training, make_net, next_rows, release
 
@@ -31,7 +34,9 @@ FloatArray = npt.NDArray[np.float64]
 
 
 class MetricClassifier(ClassifierMixin, BaseEstimator):
-    """A binary classifier that is trained for the metric it will be judged by.
+    """A classifier that is trained for the metric it will be judged by.
+
+    The target has two classes, more classes, or several labels per row (0 and 1 in one column per label).
 
     A part of the data is held out. After every epoch the metric is measured on it, at a cut chosen there;
     training stops when it has not improved for `patience` epochs, and the best epoch is kept. Among epochs
@@ -46,7 +51,8 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         Constraints on the prediction, such as ``"recall >= 0.8"``, beside those of the metric.
     module : torch.nn.Module or callable, optional
         The network: a module, of which a copy is trained, or a function (or class) that makes one from the
-        number of features. It returns one logit per row. By default two hidden layers of 100 units.
+        number of features. It returns one logit per row, or one per class or label if there are several. By
+        default two hidden layers of 100 units.
     loss : {"metric", "cross-entropy"}
         "cross-entropy" trains the same network in the same way for cross-entropy, to compare with; the
         metric then only chooses the epoch and the cut.
@@ -91,12 +97,14 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The labels.
+    classes_ : ndarray of shape (classes,)
+        The classes, or the numbers of the labels.
     metric_ : Metric
         What was trained for, with all constraints.
     threshold_ : float
-        The logit above which a row is positive.
+        The logit above which a row is positive, for two classes.
+    decision_ : ClassDecision, LabelDecision or None
+        The offsets of classes or the cuts of labels; None for two classes.
     calibration_ : BetaCalibration or None
         From logits to probabilities; None if nothing was held out.
     history_ : list of dict
@@ -116,6 +124,12 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
     Missing values are refused; fill them first, as with ``make_pipeline(SimpleImputer(), StandardScaler(),
     MetricClassifier())``. Features should be of about the same size, as for any network.
 
+    A metric without an average is taken as the mean over classes or labels, ``metric.macro()``;
+    ``metric.averaged("weighted")`` weights them by their rows. Classes are decided by the largest
+    log-probability plus an offset per class, labels by a cut per label that is near the common cut where
+    positives are few; `cut` says how these are found. Constraints, `pos_label` and `min_share` are for two
+    classes.
+
     Weights of rows act in two ways. In training, rows are drawn in proportion to their weight, the same
     number per epoch. On held-out rows, the confusion matrix adds up weights instead of rows.
 
@@ -132,6 +146,7 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
     """
 
     calibration_: BetaCalibration | None
+    decision_: ClassDecision | LabelDecision | None
     n_iter_: int
     net_: LogitNet
     _averaged: AveragedWeights | None
@@ -207,7 +222,7 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         X : array_like or data frame of shape (n, features)
             Numbers, none of them missing.
         y : array_like of shape (n,)
-            Labels of two classes.
+            Labels of two classes or more, or 0 and 1 of shape (n, labels).
         sample_weight : array_like of shape (n,), optional
             How much each row counts.
         groups : array_like of shape (n,), optional
@@ -218,13 +233,14 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         check_settings(self, held_out=validation_set is not None, groups=groups is not None)
         again = self.warm_start and hasattr(self, "net_")
         X, y = self._checked(X, y, reset=not again)
-        classes = two_classes(y)
+        many = target_of(y) if has_many(y) else None
+        classes = two_classes(y) if many is None else many.classes
         if again and not np.array_equal(classes, self.classes_):
             raise ValueError(
                 f"warm_start needs the classes of the last call, {self.classes_.tolist()}; "
                 f"the target has {classes.tolist()}"
             )
-        self._begin(classes)
+        self._begin(classes, None if many is None else many.kind)
         labels, weights = self._encoded(y), row_weights(sample_weight, self.class_weight, y)
         rows, held_out = np.arange(len(labels)), None
         if validation_set is not None:
@@ -235,16 +251,23 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         if held_out is not None and held_out.weights is not None and not held_out.weights.any():
             raise ValueError("the held-out rows weigh nothing; give rows of positive weight")
         training = Training(
-            X[rows], labels[rows], None if weights is None else weights[rows], held_out, self._seed
+            X[rows],
+            labels[rows],
+            None if weights is None else weights[rows],
+            held_out,
+            self._seed,
+            self._outputs,
         )
         with torch.random.fork_rng():
             torch.manual_seed(self._seed)
-            module = build_module(self.module, X.shape[1])
+            module = build_module(self.module, X.shape[1], self._outputs)
             if again:
                 module.load_state_dict(self.net_.module_.state_dict())
             net, stopping = make_net(self, training, module)
             net.fit(training.table(), None)
         self._keep(net, stopping)
+        if self._kind is not None and held_out is not None:
+            self._decide(held_out)
         return self
 
     def partial_fit(
@@ -259,29 +282,28 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X, y, sample_weight
             As for :meth:`fit`.
-        classes : array_like of shape (2,), optional
+        classes : array_like, optional
             All classes, needed in the first call if `y` lacks one.
         """
         check_settings(self, held_out=True, groups=False)
         first = not hasattr(self, "net_")
         X, y = self._checked(X, y, reset=first)
         if first:
-            self._begin(two_classes(np.asarray(y if classes is None else classes)))
-            self.threshold_, self.calibration_ = 0.0, None
+            self._begin_partly(y, classes)
         strange = np.setdiff1d(y, self.classes_)
-        if len(strange):
+        if len(strange) and self._kind != "labels":
             raise ValueError(
                 f"y holds {strange[0]}, which is none of the classes {self.classes_.tolist()}; "
                 "name all classes in the first call"
             )
         weights = row_weights(sample_weight, self.class_weight, y)
-        training = Training(X, self._encoded(y), weights, None, self._seed)
+        training = Training(X, self._encoded(y), weights, None, self._seed, self._outputs)
         epochs = 0 if first else self.n_iter_
         averaged = self._averaged or AveragedWeights(1)
         with torch.random.fork_rng():
             torch.manual_seed(self._seed + epochs)
             if first:
-                self.net_ = make_net(self, training, build_module(self.module, X.shape[1]))[0]
+                self.net_ = make_net(self, training, build_module(self.module, X.shape[1], self._outputs))[0]
             next_rows(self, self.net_, training, averaged)
             self.net_.partial_fit(training.table(), None)
         release(self.net_)
@@ -291,12 +313,21 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Return how far each row is on the side of ``classes_[1]``: its logit less the threshold."""
+        """Return how far each row is on the side of ``classes_[1]``: its logit less the threshold.
+
+        With several classes or labels there is one column for each: what the decision takes the largest of,
+        or what is above 0 where a label is predicted.
+        """
+        if self._many():
+            return self._decision.scores(self._logits(X))
         margin = self._logits(X) - self.threshold_
         return margin if self._positive == 1 else -margin
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the labels of rows."""
+        if self._many():
+            predicted = self._decision.predict(self._logits(X))
+            return predicted if self._kind == "labels" else np.asarray(self.classes_[predicted])
         positive = self._logits(X) > self.threshold_
         codes = np.where(positive, self._positive, 1 - self._positive)
         return np.asarray(self.classes_[codes])
@@ -306,8 +337,10 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
 
         The prediction is not the larger of the two: what is best for the metric may be to predict positive
         from a probability of 0.2 on. If nothing was held out, it is the logistic function of the logit, good
-        for ranking only.
+        for ranking only. With several labels there is one column per label.
         """
+        if self._many():
+            return self._decision.probabilities(self._logits(X))
         logits = self._logits(X)
         positive = expit(logits) if self.calibration_ is None else self.calibration_(logits)
         columns = (1.0 - positive, positive) if self._positive == 1 else (positive, 1.0 - positive)
@@ -319,41 +352,99 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         Predictions that break a constraint score below all that meet them. The plain number is
         ``metric_.objective.score(y_true, y_pred)``.
         """
+        if self._many():
+            truth, found = plain_labels(y), self.predict(X)
+            return float(self.metric_.score(truth, found, sample_weight=sample_weight))
         predicted = self.predict(X) == self.classes_[self._positive]
         truth = np.asarray(y) == self.classes_[self._positive]
         return float(self.metric_.score(truth, predicted, sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_label = True
         return tags
+
+    def _many(self) -> bool:
+        """Whether there are several classes or labels."""
+        check_is_fitted(self)
+        return self._kind is not None
+
+    @property
+    def _decision(self) -> ClassDecision | LabelDecision:
+        if self.decision_ is None:
+            raise AttributeError("two classes are decided by threshold_")
+        return self.decision_
+
+    @property
+    def _outputs(self) -> int:
+        return 1 if self._kind is None else len(self.classes_)
+
+    def _decide(self, held_out: HeldOut) -> None:
+        """Choose offsets or cuts on the held-out rows, with the network that was kept."""
+        found: torch.Tensor = self.net_.forward(held_out.X, training=False)
+        logits = found.cpu().double().numpy()
+        given = self.metric_, logits, held_out.labels, held_out.weights, self.cut
+        if self._kind == "classes":
+            self.decision_ = ClassDecision.fit(*given)
+        else:
+            self.decision_ = LabelDecision.fit(*given, calibrated=False)
+
+    def _begin_partly(self, y: Any, classes: npt.ArrayLike | None) -> None:
+        whole = np.asarray(y if classes is None or np.ndim(y) == 2 else classes)
+        many = target_of(whole) if has_many(whole) else None
+        self._begin(two_classes(whole) if many is None else many.classes, None if many is None else many.kind)
+        self.threshold_, self.calibration_ = 0.0, None
+        self.decision_ = self._undecided()
+
+    def _undecided(self) -> ClassDecision | LabelDecision | None:
+        """Return the decision of several classes or labels without any held-out rows."""
+        if self._kind is None:
+            return None
+        zeros = np.zeros(len(self.classes_))
+        return ClassDecision(1.0, zeros) if self._kind == "classes" else LabelDecision(zeros, ())
 
     @property
     def _positive(self) -> int:
         """The index of the positive class."""
         return class_index(self.classes_, self.pos_label)
 
-    def _begin(self, classes: npt.NDArray[Any]) -> None:
-        class_index(classes, self.pos_label)
-        self.classes_ = classes
+    def _begin(self, classes: npt.NDArray[Any], kind: str | None) -> None:
         self.metric_ = constrained_metric(self.metric, self.subject_to)
+        if kind is None:
+            class_index(classes, self.pos_label)
+        else:
+            self.metric_ = averaged_metric(self.metric_, self.pos_label)
+        self.classes_, self._kind = classes, kind
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._averaged = None
 
     def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
-        X, y = validate_data(self, X, y, dtype=np.float32, reset=reset, ensure_all_finite="allow-nan")
-        return complete(X, getattr(self, "feature_names_in_", None)), y
+        several = (np.ndim(y) == 2 and np.shape(y)[1] > 1) or issparse(y)
+        X, y = validate_data(
+            self, X, y, dtype=np.float32, reset=reset, ensure_all_finite="allow-nan", multi_output=several
+        )
+        return complete(X, getattr(self, "feature_names_in_", None)), plain_labels(y)
 
     def _encoded(self, y: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        """Return 1 for the positive class and 0 for the other."""
+        """Return 1 for the positive class and 0 for the other; of several, the index of the class."""
+        if self._kind == "labels":
+            return np.asarray(y).astype(np.int64)
+        if self._kind == "classes":
+            return np.searchsorted(self.classes_, np.asarray(y).reshape(-1))
         return np.asarray(np.asarray(y).reshape(-1) == self.classes_[self._positive], dtype=np.int64)
 
     def _given(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> HeldOut:
         X, y = self._checked(X, y, reset=False)
-        if not np.array_equal(np.unique(y), self.classes_):
+        if self._kind is None and not np.array_equal(np.unique(y), self.classes_):
             raise ValueError(
                 f"the validation_set must have rows of both classes, {self.classes_.tolist()}; "
                 f"it has {np.unique(y).tolist()}"
+            )
+        strange = np.setdiff1d(y, self.classes_)
+        if self._kind == "classes" and len(strange):
+            raise ValueError(
+                f"the validation_set holds {strange[0]}, which is none of the classes "
+                f"{self.classes_.tolist()}"
             )
         return HeldOut(X, self._encoded(y), row_weights(sample_weight, self.class_weight, y))
 
@@ -368,8 +459,13 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         self.best_epoch_ = self.n_iter_ if stopping is None else int(stopping.best_epoch_)
         self.threshold_ = 0.0
         self.calibration_ = None
+        self.decision_ = self._undecided()
         if stopping is not None:
             best = self.history_[self.best_epoch_ - 1]
+            if self._kind is not None:
+                self._warn(best)
+                release(net)
+                return
             self.threshold_ = best["threshold"]
             self.calibration_ = BetaCalibration(best["above"], best["below"], best["intercept"])
             self._warn(best)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metricfit import Constraint, Metric
-from metricfit.sklearn.threshold import OUTSIDE, SLACK, Cut
+from metricfit.sklearn.threshold import OUTSIDE, SLACK, Cut, metric_values
 
 __all__ = ["CutCurve", "population_value"]
 
@@ -92,8 +92,7 @@ class CutCurve:
 
     def values(self, metric: Metric) -> FloatArray:
         """Return the metric at every cut, without its constraints."""
-        alpha, beta = metric.coefficients(self.predicted, self.actual, self.n)
-        values = np.asarray(alpha * self.hits + beta)
+        values = metric_values(metric, self.hits, self.predicted, self.actual, self.n)
         if not float(self.actual).is_integer():
             # Where all rows are decided alike, many metrics are undefined; with fractions of rows, rounding
             # hides it.
@@ -161,8 +160,7 @@ def population_value(metric: Metric, share: FloatArray, tpr: FloatArray, tnr: Fl
     actual = np.round(MANY * share)
     hits = np.round(actual * tpr)
     predicted = hits + np.round((MANY - actual) * (1.0 - tnr))
-    alpha, beta = metric.coefficients(predicted, actual, MANY)
-    return np.asarray(alpha * hits + beta)
+    return metric_values(metric, hits, predicted, actual, MANY)
 
 
 def _between(ranked: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 from scipy.special import logit
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -19,9 +19,11 @@ from metricfit.sklearn.calibration import MixedCalibrator, SigmoidCalibrator
 from metricfit.sklearn.confidence import confident_cut, need_enough_rows
 from metricfit.sklearn.crossfit import Member, crossfit, make_folds, rows_of
 from metricfit.sklearn.cuts import CutCurve
+from metricfit.sklearn.deciding import ClassDecision, LabelDecision, finite_logits
 from metricfit.sklearn.defaults import default_members
 from metricfit.sklearn.inputs import checked_weights, constrained_metric, encoded
 from metricfit.sklearn.named import NamedEstimators, named
+from metricfit.sklearn.targets import Target, averaged_metric, has_many, plain_labels, target_of
 from metricfit.sklearn.threshold import SLACK
 from metricfit.sklearn.weights import member_weights
 
@@ -33,6 +35,10 @@ IntArray = npt.NDArray[np.int64]
 
 class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
     """Several classifiers that decide together, at the cut that is best for a metric.
+
+    Of more than two classes, each is calibrated against the rest, and the decision is the largest
+    log-probability plus an offset per class. Several labels get a cut each, near the common cut where
+    positives are few.
 
     Every member is fitted once for each fold, so that every row gets a score from a model that has not seen
     it. With these out-of-fold scores the members are calibrated (Platt's sigmoid), weighted (members without
@@ -71,10 +77,15 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The labels.
+    classes_ : ndarray of shape (classes,)
+        The classes, or the numbers of the labels.
     metric_ : Metric
-        What is decided for, with all constraints.
+        What is decided for, with all constraints; the mean over several classes or labels.
+    columns_ : list of MetricEnsemble
+        For several classes or labels, the fitted members of each, against the rest; members, weights,
+        calibrators and cuts are then found there.
+    decision_ : ClassDecision, LabelDecision or None
+        The offsets of several classes, or the cuts of labels.
     members_ : dict of str to Member
         The fitted models of the members that count, ``members_[name].models``.
     weights_ : dict of str to float
@@ -107,6 +118,9 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
     >>> model.cut_ < 0.5
     True
     """
+
+    columns_: list[MetricEnsemble]
+    decision_: ClassDecision | LabelDecision | None
 
     def __init__(
         self,
@@ -143,13 +157,16 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
         X : array, sparse matrix or data frame
             The table, in any form that the members take.
         y : array_like of shape (n,)
-            Labels of two classes.
+            Labels of two classes or more, or 0 and 1 of shape (n, labels).
         sample_weight : array_like of shape (n,), optional
             How much each row counts: in the members, the calibration, the weights and the cut.
         groups : array_like of shape (n,), optional
             Rows of the same group are never in two folds.
         """
         X = self._checked_table(X, y)
+        if has_many(y):
+            return self._fit_many(X, target_of(y), sample_weight, groups)
+        self.decision_ = None
         self.classes_, labels = encoded(y, self.pos_label)
         check_consistent_length(X, labels, sample_weight, groups)
         weights = checked_weights(sample_weight, labels)
@@ -157,6 +174,20 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
         self._check_settings(weights, groups)
         random = check_random_state(self.random_state)
         seed = int(random.randint(2**31 - 1))
+        fitted, held_out = self._fit_members(X, labels, weights, groups, random, seed)
+        self._decide(labels, weights, fitted, held_out)
+        return self
+
+    def _fit_members(
+        self,
+        X: Any,
+        labels: IntArray,
+        weights: FloatArray | None,
+        groups: Any,
+        random: np.random.RandomState,
+        seed: int,
+    ) -> tuple[IntArray, IntArray | None]:
+        """Fit, calibrate and weigh the members; return the rows for them, and those held out from them."""
         fitted, held_out = self._parts(labels, seed)
         part = [None if given is None else np.asarray(given)[fitted] for given in (weights, groups)]
         rows = X if held_out is None else rows_of(X, fitted)
@@ -178,22 +209,74 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
         self.oof_[fitted] = probabilities
         if held_out is not None:
             self.oof_[held_out] = self._probabilities(rows_of(X, held_out))
-        self._decide(labels, weights, fitted, held_out)
+        return fitted, held_out
+
+    def _fit_many(self, X: Any, target: Target, sample_weight: Any, groups: Any) -> MetricEnsemble:
+        """Fit the members for each class against the rest, or each label, and decide for all together."""
+        columns = target.columns
+        check_consistent_length(X, columns, sample_weight, groups)
+        self.metric_ = averaged_metric(constrained_metric(self.metric, self.subject_to), self.pos_label)
+        self.classes_, self._kind = target.classes, target.kind
+        random = check_random_state(self.random_state)
+        seed = int(random.randint(2**31 - 1))
+        self.columns_ = []
+        weights = None
+        for column in columns.T:
+            one = clone(self)
+            one.classes_, one.metric_ = np.arange(2), self.metric_.averaged(None)
+            weights = checked_weights(sample_weight, column)
+            one._check_settings(weights, groups)
+            one._fit_members(X, column, weights, groups, random, seed)
+            self.columns_.append(one)
+        self.oof_ = self._joint(np.column_stack([one.oof_ for one in self.columns_]))
+        scored = ~np.isnan(self.oof_).any(axis=1)
+        counts = None if weights is None else weights[scored]
+        scores, codes = self._scores_of(self.oof_[scored]), target.codes[scored]
+        if target.kind == "classes":
+            self.decision_ = ClassDecision.fit(self.metric_, scores, codes, counts, self.cut)
+        else:
+            self.decision_ = LabelDecision.fit(self.metric_, scores, codes, counts, self.cut, calibrated=True)
         return self
 
+    def _joint(self, probabilities: FloatArray) -> FloatArray:
+        """Return probabilities of classes that add up to 1, and those of labels as they are."""
+        if self._kind == "labels":
+            return probabilities
+        return np.asarray(probabilities / probabilities.sum(axis=1, keepdims=True))
+
+    def _scores_of(self, probabilities: FloatArray) -> FloatArray:
+        return np.log(probabilities) if self._kind == "classes" else finite_logits(probabilities)
+
+    def _new_scores(self, X: Any) -> FloatArray:
+        X = self._checked_table(X)
+        return self._scores_of(self._joint(np.column_stack([one._probabilities(X) for one in self.columns_])))
+
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return the calibrated probabilities of both classes."""
+        """Return the calibrated probabilities of the classes or labels."""
+        check_is_fitted(self)
+        if self.decision_ is not None:
+            return self.decision_.probabilities(self._new_scores(X))
         positive = self._new_probabilities(X)
         columns = (1.0 - positive, positive) if self._positive == 1 else (positive, 1.0 - positive)
         return np.column_stack(columns)
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Return how far each row is on the side of ``classes_[1]``: its logit less that of the cut."""
+        """Return how far each row is on the side of ``classes_[1]``: its logit less that of the cut.
+
+        With several classes or labels there is one column for each, as in :class:`MetricClassifier`.
+        """
+        check_is_fitted(self)
+        if self.decision_ is not None:
+            return self.decision_.scores(self._new_scores(X))
         margin = logit(self._new_probabilities(X)) - logit(self.cut_)
         return np.asarray(margin if self._positive == 1 else -margin)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the labels of rows."""
+        check_is_fitted(self)
+        if self.decision_ is not None:
+            predicted = self.decision_.predict(self._new_scores(X))
+            return predicted if self._kind == "labels" else np.asarray(self.classes_[predicted])
         return self._labels_of(self._new_probabilities(X) > self.cut_)
 
     def score(self, X: Any, y: Any) -> float:
@@ -203,6 +286,8 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
         ``metric_.objective.score(y_true, y_pred)``.
         """
         predicted = self.predict(X)
+        if self.decision_ is not None:
+            return float(self.metric_.score(plain_labels(y), predicted))
         positive = self.classes_[self._positive]
         return float(self.metric_.score(np.asarray(y) == positive, predicted == positive))
 
@@ -214,7 +299,7 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_label = True
         inner = [member.__sklearn_tags__().input_tags for _, member in self._named_members()]
         tags.input_tags.allow_nan = all(kind.allow_nan for kind in inner)
         tags.input_tags.sparse = bool(inner) and all(kind.sparse for kind in inner)

@@ -19,7 +19,7 @@ ModuleLike: TypeAlias = nn.Module | Callable[[int], nn.Module] | None
 
 
 class MLP(nn.Sequential):
-    """A network with hidden layers of rectified linear units and one logit.
+    """A network with hidden layers of rectified linear units.
 
     Parameters
     ----------
@@ -27,6 +27,8 @@ class MLP(nn.Sequential):
         The number of inputs.
     hidden : tuple of int
         The widths of the hidden layers.
+    outputs : int
+        The number of logits.
 
     Examples
     --------
@@ -35,17 +37,17 @@ class MLP(nn.Sequential):
     torch.Size([5, 1])
     """
 
-    def __init__(self, features: int, hidden: tuple[int, ...] = (100, 100)) -> None:
+    def __init__(self, features: int, hidden: tuple[int, ...] = (100, 100), outputs: int = 1) -> None:
         layers: list[nn.Module] = []
         width = features
         for units in hidden:
             layers += [nn.Linear(width, units), nn.ReLU()]
             width = units
-        super().__init__(*layers, nn.Linear(width, 1))
+        super().__init__(*layers, nn.Linear(width, outputs))
 
 
 class CrossEntropy(nn.Module):
-    """Binary cross-entropy of logits with targets of any type, as :class:`metricfit.MetricLoss` takes them.
+    """Cross-entropy of logits with targets of any type, as :class:`metricfit.MetricLoss` takes them.
 
     Examples
     --------
@@ -56,6 +58,8 @@ class CrossEntropy(nn.Module):
 
     def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Return the mean over the samples."""
+        if logits.dim() == 2 and targets.dim() == 1:
+            return nn.functional.cross_entropy(logits, targets)
         return nn.functional.binary_cross_entropy_with_logits(logits, targets.to(logits.dtype))
 
 
@@ -90,13 +94,16 @@ class Table(Dataset[tuple[Tensor, Tensor]]):
 
 
 class LogitNet(NeuralNet):
-    """A skorch net whose module returns one logit per row, as ``(n, 1)`` or ``(n,)``.
+    """A skorch net whose module returns one logit per row, as ``(n, 1)`` or ``(n,)``, or several.
 
     It trains on a :class:`Table`, in the batches of `sampler`.
     """
 
-    def __init__(self, *args: Any, sampler: Sampler[list[int]] | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, sampler: Sampler[list[int]] | None = None, outputs: int = 1, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
+        self.outputs = outputs
         self.sampler = sampler
 
     def get_iterator(self, dataset: Any, training: bool = False) -> Any:
@@ -106,12 +113,17 @@ class LogitNet(NeuralNet):
         return super().get_iterator(dataset, training=False)
 
     def infer(self, x: Any, **fit_params: Any) -> Tensor:
-        """Return the logits of a batch, of shape ``(n,)``."""
-        return one_logit_per_row(super().infer(x, **fit_params), len(x))
+        """Return the logits of a batch, of shape ``(n,)`` or ``(n, outputs)``."""
+        found = super().infer(x, **fit_params)
+        return (
+            one_logit_per_row(found, len(x))
+            if self.outputs == 1
+            else _all_logits(found, len(x), self.outputs)
+        )
 
 
-def build_module(module: ModuleLike, features: int) -> nn.Module:
-    """Return a fresh module for so many features.
+def build_module(module: ModuleLike, features: int, outputs: int = 1) -> nn.Module:
+    """Return a fresh module for so many features; the default one has so many outputs.
 
     Examples
     --------
@@ -120,7 +132,7 @@ def build_module(module: ModuleLike, features: int) -> nn.Module:
     Linear(in_features=4, out_features=1, bias=True)
     """
     if module is None:
-        return MLP(features)
+        return MLP(features, outputs=outputs)
     if isinstance(module, nn.Module):
         return copy.deepcopy(module)
     if not callable(module):
@@ -132,6 +144,16 @@ def build_module(module: ModuleLike, features: int) -> nn.Module:
     if not isinstance(built, nn.Module):
         raise TypeError(f"module({features}) returned {type(built).__name__}, not a torch.nn.Module")
     return built
+
+
+def _all_logits(output: Tensor, rows: int, outputs: int) -> Tensor:
+    if not isinstance(output, torch.Tensor) or tuple(output.shape) != (rows, outputs):
+        got = tuple(output.shape) if isinstance(output, torch.Tensor) else type(output).__name__
+        raise ValueError(
+            f"module must return one logit per class or label, of shape ({rows}, {outputs}); "
+            f"it returned {got}"
+        )
+    return output
 
 
 def one_logit_per_row(output: Tensor, rows: int) -> Tensor:

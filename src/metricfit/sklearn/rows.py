@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.model_selection import StratifiedGroupKFold, train_test_split
+from sklearn.model_selection import GroupShuffleSplit, StratifiedGroupKFold, train_test_split
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
@@ -127,8 +127,10 @@ def split(labels: Rows, fraction: float, groups: npt.ArrayLike | None, seed: int
     (16, 4)
     """
     everything = np.arange(len(labels))
-    counts = np.bincount(labels, minlength=2)
     held = int(np.ceil(fraction * len(labels)))
+    if labels.ndim == 2 or labels.max() > 1:
+        return _split_many(labels, held, groups, seed)
+    counts = np.bincount(labels, minlength=2)
     if counts.min() < 2 or held < 2 or len(labels) - held < 2:
         raise ValueError(
             f"holding out a part of {len(labels)} samples needs two of each class at least, "
@@ -155,4 +157,24 @@ def split(labels: Rows, fraction: float, groups: npt.ArrayLike | None, seed: int
         raise ValueError(
             "one class is missing among the held-out groups or the others; give a validation_set"
         )
+    return rows, held_out
+
+
+def _split_many(labels: Rows, held: int, groups: npt.ArrayLike | None, seed: int) -> tuple[Rows, Rows]:
+    """Hold out rows of several classes, with equal shares where that is possible, or of several labels."""
+    everything = np.arange(len(labels))
+    if len(labels) < 4:
+        raise ValueError(
+            f"holding out a part of {len(labels)} samples needs 4 at least; set validation_fraction=None"
+        )
+    if groups is not None:
+        splitter = GroupShuffleSplit(1, test_size=held / len(labels), random_state=seed)
+        rows, held_out = next(splitter.split(everything, groups=np.asarray(groups)))
+        return rows, held_out
+    counts = np.bincount(labels) if labels.ndim == 1 else np.zeros(0)
+    # A class of one row cannot be on both sides, and a small part has no room for every class.
+    fits = labels.ndim == 1 and counts.min() >= 2 and held >= len(counts) <= len(labels) - held
+    rows, held_out = train_test_split(
+        everything, test_size=max(held, 2), stratify=labels if fits else None, random_state=seed
+    )
     return rows, held_out

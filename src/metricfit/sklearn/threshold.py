@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from metricfit import Metric
 
-__all__ = ["Cut", "best_cut", "cut_at", "expected_cut", "expected_value"]
+__all__ = ["Cut", "best_cut", "cut_at", "expected_cut", "expected_value", "metric_values"]
 
 # Constraints hold up to rounding.
 SLACK = 1e-9
@@ -158,6 +158,24 @@ def expected_value(
     return _Cuts(scores, weights).at(metric, chances, threshold).value
 
 
+def metric_values(
+    metric: Metric, hits: FloatArray, predicted: FloatArray, actual: npt.ArrayLike, n: int
+) -> FloatArray:
+    """Return a metric, of any formula and without its constraints, at counts that need not be whole.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> metric_values(mf.jaccard, np.array([1.0]), np.array([2.0]), 1.0, 4)
+    array([0.5])
+    """
+    plain = metric.objective
+    if not plain.playable:
+        return plain.evaluate.values(hits, predicted, actual, n)
+    alpha, beta = plain.coefficients(predicted, actual, n)
+    return np.asarray(alpha * hits + beta)
+
+
 class _Cuts:
     """Every way to cut some scores, from none above to all above."""
 
@@ -208,13 +226,11 @@ def _ranks(values: FloatArray, violations: FloatArray) -> FloatArray:
 def _judged(
     metric: Metric, predicted: FloatArray, hits: FloatArray, actual: float, n: int
 ) -> tuple[FloatArray, FloatArray]:
-    alpha, beta = metric.coefficients(predicted, actual, n)
     violations = np.zeros(len(predicted))
     for constraint in metric.constraints:
-        gain, offset = constraint.metric.coefficients(predicted, actual, n)
-        excess = gain * hits + offset - constraint.threshold
+        excess = metric_values(constraint.metric, hits, predicted, actual, n) - constraint.threshold
         violations = np.maximum(violations, -excess if constraint.sense == ">=" else excess)
-    return alpha * hits + beta, violations
+    return metric_values(metric, hits, predicted, actual, n), violations
 
 
 def _checked(

@@ -19,6 +19,7 @@ from metricfit.sklearn.averaging import AveragedWeights
 from metricfit.sklearn.callbacks import Progress, Reshuffling, Resume, ValidationMetric
 from metricfit.sklearn.network import CrossEntropy, LogitNet, Table
 from metricfit.sklearn.rows import HeldOut
+from metricfit.sklearn.validation import ValidationColumns
 
 __all__ = ["Training", "make_net", "next_rows", "release"]
 
@@ -28,13 +29,17 @@ SCORED = 1024
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """What is trained on: rows, labels of 0 and 1, weights, held-out rows, and a seed."""
+    """What is trained on: rows, labels, weights, held-out rows, and a seed.
+
+    Labels are 0 and 1, or with several `outputs` the indices of classes, or one column per label.
+    """
 
     X: npt.NDArray[np.float32]
     labels: npt.NDArray[np.int64]
     weights: npt.NDArray[np.float64] | None
     held_out: HeldOut | None
     seed: int
+    outputs: int = 1
 
     def table(self) -> Table:
         """Return the rows for a ``DataLoader``."""
@@ -42,10 +47,14 @@ class Training:
 
     def sampler(self, batch_size: int, share: float) -> PositiveSampler:
         """Return the order of the rows."""
-        visited = self.labels if self.weights is None else self.labels[self.weights > 0]
+        labels = self.labels
+        if self.outputs > 1:
+            # No class or label is the positive one: rows come as often as they are.
+            labels, share = np.zeros(len(labels), dtype=np.int64), 0.0
+        visited = labels if self.weights is None else labels[self.weights > 0]
         share = share if visited.any() else 0.0
         return PositiveSampler(
-            self.labels,
+            labels,
             batch_size,
             share=share,
             weights=self.weights,
@@ -71,7 +80,11 @@ def make_net(
             monitor="rank", lower_is_better=False, patience=model.patience, threshold=0.0, load_best=True
         )
         validation = Dataset(held_out.X, held_out.labels)
-        callbacks.append(ValidationMetric(model.metric_, held_out.labels, held_out.weights, model.cut))
+        labels, weights = held_out.labels, held_out.weights
+        if training.outputs == 1:
+            callbacks.append(ValidationMetric(model.metric_, labels, weights, model.cut))
+        else:
+            callbacks.append(ValidationColumns(model.metric_, labels, weights))
         further.append(stopping)
         if model.checkpoint is not None:
             fingerprint = _fingerprint(model, training, module)
@@ -89,6 +102,7 @@ def make_net(
         callbacks=[*callbacks, *further],
         callbacks__print_log=None,
         device=model.device,
+        outputs=training.outputs,
         verbose=0,
     )
     return net, stopping

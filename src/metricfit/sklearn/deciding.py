@@ -1,0 +1,228 @@
+"""From logits of several classes or labels to decisions that are good for a metric, and to probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize_scalar
+from scipy.special import expit, log_softmax, logit, softmax
+
+from metricfit import Metric
+from metricfit.sklearn.beta import BetaCalibration
+from metricfit.sklearn.threshold import best_cut, expected_cut
+
+__all__ = ["ClassDecision", "LabelDecision", "finite_logits", "mean_value"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+# The offsets that are tried, in logits, and how often all classes are gone through.
+STEPS = np.linspace(-3.0, 3.0, 25)
+ROUNDS = 2
+# A label's own cut counts by its positives, the common cut as if it were from so many.
+PRIOR = 20.0
+# The common cuts that are tried.
+TRIED = 200
+
+
+def mean_value(
+    metric: Metric, predicted: npt.ArrayLike, truth: FloatArray, weights: FloatArray | None
+) -> float:
+    """Return the average of a metric over columns of predictions.
+
+    Parameters
+    ----------
+    metric : Metric
+        With its average, "macro" or "weighted".
+    predicted : array_like of shape (n, columns)
+        0 and 1.
+    truth : ndarray of shape (n, columns)
+        Labels, or probabilities.
+    weights : ndarray of shape (n,), optional
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> mean_value(mf.f1.macro(), np.eye(2), np.array([[1.0, 0.0], [0.0, 0.0]]), None)
+    0.5
+    """
+    chosen = np.asarray(predicted, dtype=np.float64)
+    n = len(truth)
+    counts = np.ones(n) if weights is None else weights * (n / weights.sum())
+    tp, actual = counts @ (chosen * truth), counts @ truth
+    above = counts @ chosen
+    values = metric.objective.averaged(None).score_counts(
+        tp, above - tp, actual - tp, np.maximum(n - above - actual + tp, 0.0)
+    )
+    weighted = metric.average == "weighted" and actual.any()
+    return float(np.average(values, weights=actual if weighted else None))
+
+
+@dataclass(frozen=True, eq=False)
+class ClassDecision:
+    """Decides for the class with the largest log-probability, after an offset for each class.
+
+    Attributes
+    ----------
+    temperature : float
+        What logits are divided by to be those of probabilities.
+    offsets : ndarray of shape (classes,)
+
+    Examples
+    --------
+    >>> ClassDecision(1.0, np.array([0.0, 0.5])).predict(np.array([[0.2, 0.0]]))
+    array([1])
+    """
+
+    temperature: float
+    offsets: FloatArray
+
+    @classmethod
+    def fit(
+        cls, metric: Metric, logits: FloatArray, codes: IntArray, weights: FloatArray | None, cut: str
+    ) -> ClassDecision:
+        """Fit to held-out rows.
+
+        With ``cut="expected"`` the offsets are best if rows are of the classes as often as their calibrated
+        probabilities say, with "empirical" for the classes they have; with "zero" there are none.
+        """
+        columns = logits.shape[1]
+        counts = np.ones(len(codes)) if weights is None else weights
+
+        def loss(power: float) -> float:
+            chances = log_softmax(logits / np.exp(power), axis=1)
+            return -float(counts @ chances[np.arange(len(codes)), codes])
+
+        temperature = float(np.exp(minimize_scalar(loss, bounds=(-4.0, 4.0), method="bounded").x))
+        offsets = np.zeros(columns)
+        if cut != "zero":
+            scores = log_softmax(logits / temperature, axis=1)
+            truth = (
+                np.exp(scores) if cut == "expected" else (codes[:, None] == np.arange(columns)).astype(float)
+            )
+            offsets = _offsets(metric, scores, truth, weights)
+        return cls(temperature, offsets)
+
+    def scores(self, logits: FloatArray) -> FloatArray:
+        """Return what the decision takes the largest of."""
+        return np.asarray(log_softmax(logits / self.temperature, axis=1) + self.offsets)
+
+    def predict(self, logits: FloatArray) -> IntArray:
+        """Return the indices of classes."""
+        return np.asarray(self.scores(logits).argmax(axis=1))
+
+    def probabilities(self, logits: FloatArray) -> FloatArray:
+        """Return the probability of each class; rows add up to 1."""
+        return np.asarray(softmax(logits / self.temperature, axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class LabelDecision:
+    """Decides every label by a cut of its own, which is near the common one where positives are few.
+
+    Attributes
+    ----------
+    cuts : ndarray of shape (labels,)
+        In logits.
+    calibrations : tuple of BetaCalibration
+        From logits to probabilities; empty if the logits are those of probabilities.
+
+    Examples
+    --------
+    >>> LabelDecision(np.array([0.0, 0.5]), ()).predict(np.array([[0.2, 0.2]]))
+    array([[1, 0]])
+    """
+
+    cuts: FloatArray
+    calibrations: tuple[BetaCalibration, ...]
+
+    @classmethod
+    def fit(
+        cls,
+        metric: Metric,
+        logits: FloatArray,
+        labels: IntArray,
+        weights: FloatArray | None,
+        cut: str,
+        *,
+        calibrated: bool,
+        prior: float = PRIOR,
+    ) -> LabelDecision:
+        """Fit to held-out rows; `prior` says how many positives the common cut stands for."""
+        columns = range(logits.shape[1])
+        calibrations: tuple[BetaCalibration, ...] = ()
+        if not calibrated:
+            calibrations = tuple(BetaCalibration.fit(logits[:, j], labels[:, j], weights) for j in columns)
+        if cut == "zero":
+            return cls(np.zeros(len(columns)), calibrations)
+        chances = cls(np.zeros(len(columns)), calibrations).probabilities(logits)
+        single = metric.objective.averaged(None)
+        own = np.array(
+            [
+                best_cut(single, logits[:, j], labels[:, j], weights=weights).threshold
+                if cut == "empirical"
+                else expected_cut(
+                    single, logits[:, j], labels[:, j], chances[:, j], weights=weights
+                ).threshold
+                for j in columns
+            ]
+        )
+        tried = np.unique(np.quantile(logits, np.linspace(0.0, 1.0, TRIED)))
+        truth = chances if cut == "expected" else labels.astype(np.float64)
+        values = [mean_value(metric, logits > point, truth, weights) for point in tried]
+        common = tried[int(np.argmax(values))]
+        positives = labels.sum(axis=0)
+        share = positives / (positives + prior) if prior > 0.0 else np.ones(len(columns))
+        return cls(share * own + (1.0 - share) * common, calibrations)
+
+    def predict(self, logits: FloatArray) -> IntArray:
+        """Return 0 or 1 for every label."""
+        return np.asarray(logits > self.cuts, dtype=np.int64)
+
+    def scores(self, logits: FloatArray) -> FloatArray:
+        """Return how far logits are above their cuts."""
+        return np.asarray(logits - self.cuts)
+
+    def probabilities(self, logits: FloatArray) -> FloatArray:
+        """Return the probability of each label."""
+        if not self.calibrations:
+            return np.asarray(expit(logits))
+        return np.column_stack([one(logits[:, j]) for j, one in enumerate(self.calibrations)])
+
+
+def finite_logits(probabilities: FloatArray) -> FloatArray:
+    """Return the logits of probabilities, of which none is 0 or 1.
+
+    Examples
+    --------
+    >>> finite_logits(np.array([0.5, 1.0])).round(1)
+    array([ 0. , 27.6])
+    """
+    return np.asarray(logit(np.clip(probabilities, 1e-12, 1.0 - 1e-12)))
+
+
+def _offsets(metric: Metric, scores: FloatArray, truth: FloatArray, weights: FloatArray | None) -> FloatArray:
+    """Return the offsets for which the metric is best, one class after the other."""
+    columns = scores.shape[1]
+    numbers = np.arange(columns)
+    offsets = np.zeros(columns)
+
+    def value(point: FloatArray) -> float:
+        chosen = (scores + point).argmax(axis=1)
+        return mean_value(metric, chosen[:, None] == numbers, truth, weights)
+
+    best = value(offsets)
+    for _ in range(ROUNDS):
+        before = best
+        for column in range(columns):
+            for step in STEPS:
+                point = offsets.copy()
+                point[column] = step
+                found = value(point)
+                if found > best + 1e-12:
+                    best, offsets = found, point
+        if best <= before:
+            break
+    return offsets

@@ -1,0 +1,115 @@
+"""What kind a target is: two classes, more classes, or several labels per row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import issparse
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+from metricfit import Metric
+
+__all__ = ["Target", "averaged_metric", "has_many", "plain_labels", "target_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """A target of more than two classes, or of several labels.
+
+    Attributes
+    ----------
+    kind : {"classes", "labels"}
+    classes : ndarray
+        The classes, sorted, or the numbers of the labels.
+    codes : ndarray of int
+        The index of each row's class, or 0 and 1 in one column per label.
+    """
+
+    kind: Literal["classes", "labels"]
+    classes: npt.NDArray[Any]
+    codes: npt.NDArray[np.int64]
+
+    @property
+    def columns(self) -> npt.NDArray[np.int64]:
+        """0 and 1 in one column per class or label.
+
+        Examples
+        --------
+        >>> target_of(["b", "a", "c"]).columns[0].tolist()
+        [0, 1, 0]
+        """
+        if self.kind == "labels":
+            return self.codes
+        return np.asarray(self.codes[:, None] == np.arange(len(self.classes)), dtype=np.int64)
+
+
+def has_many(y: Any) -> bool:
+    """Whether a target has more than two classes or several labels per row.
+
+    Examples
+    --------
+    >>> has_many([0, 1, 1]), has_many([0, 1, 2]), has_many([[0, 1], [1, 1]])
+    (False, True, True)
+    """
+    check_classification_targets(y)
+    kind = type_of_target(y)
+    if kind == "multiclass-multioutput":
+        raise ValueError("columns of several labels must hold 0 and 1; fit one model per column otherwise")
+    if kind.startswith("multilabel"):
+        return True
+    return len(np.unique(np.asarray(y))) > 2
+
+
+def target_of(y: Any) -> Target:
+    """Return a target of more than two classes or of several labels.
+
+    Examples
+    --------
+    >>> target_of([[0, 1], [1, 1]]).kind
+    'labels'
+    """
+    if type_of_target(y).startswith("multilabel"):
+        codes = plain_labels(y).astype(np.int64)
+        return Target("labels", np.arange(codes.shape[1]), codes)
+    classes, codes = np.unique(column_or_1d(y, warn=True), return_inverse=True)
+    return Target("classes", classes, codes.reshape(-1).astype(np.int64))
+
+
+def plain_labels(y: Any) -> npt.NDArray[Any]:
+    """Return a target as an array, also if it is sparse.
+
+    Examples
+    --------
+    >>> plain_labels([0, 1])
+    array([0, 1])
+    """
+    dense: Any = y
+    return np.asarray(dense.toarray() if issparse(y) else y)
+
+
+def averaged_metric(metric: Metric, pos_label: object) -> Metric:
+    """Return the metric of several classes or labels: the mean over them, unless it says otherwise.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> averaged_metric(mf.f1, None)
+    Metric(macro f1 = 2*tp/(ap + pp))
+    """
+    if pos_label is not None:
+        raise ValueError(
+            f"pos_label={pos_label!r} is for two classes, and the target has more; leave it out, or make "
+            "the target y == pos_label"
+        )
+    if metric.constraints:
+        raise ValueError("constraints are for two classes, and the target has more; fit one model per class")
+    if metric.average in ("micro", "samples"):
+        raise ValueError(
+            f'the average "{metric.average}" cannot be trained for here; take "macro" or "weighted", as in '
+            "mf.f1.macro()"
+        )
+    return metric if metric.average else metric.macro()

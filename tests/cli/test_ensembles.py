@@ -1,0 +1,186 @@
+"""`metricfit fit` without --fast: the ensemble, what it is compared with, and what is used."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import metricfit as mf
+from cli.tables import a_table, fit, left_behind, metrics_of, run, said
+from metricfit.cli.candidates import fit_candidate, the_candidates
+from metricfit.cli.decisions import Decision
+from metricfit.cli.model_files import load_model
+from metricfit.sklearn import MetricEnsemble
+
+
+def ensemble(folder, *words, **settings):
+    return fit(folder, *words, fast=False, **settings)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trained")
+    a_table(400).to_csv(folder / "table.csv", index=False)
+    result = ensemble(folder, "--metric", "f2", epochs=4)
+    assert result.exit_code == 0, result.output
+    (folder / "output.txt").write_text(said(result))
+    return folder
+
+
+def test_the_ensemble_is_compared_with_cross_entropy_trees_and_a_constant(trained):
+    found = metrics_of(trained)
+    names = [method["name"] for method in found["methods"]]
+    assert set(names[:3]) == {
+        "ensemble for f2",
+        "cross-entropy networks, tuned cut",
+        "boosted trees, tuned cut",
+    }
+    assert names[3] in ("always positive", "never positive")
+    output = (trained / "output.txt").read_text()
+    assert f"The model is: {names[0]}. It is the best out-of-fold" in output
+    assert "95 % interval" in output
+    held_out = [method["held_out"] for method in found["methods"][:3]]
+    assert held_out[0] == max(held_out)
+
+
+def test_the_model_that_is_used_gives_the_scores_of_the_report(trained, tmp_path):
+    out = tmp_path / "p.csv"
+    assert run("predict", trained / "run", trained / "table.csv", "--out", out).exit_code == 0
+    found = pd.read_csv(out)
+    assert list(found.columns) == ["predicted churn", "score", "probability"]
+    threshold = json.loads((trained / "run" / "model.json").read_text())["threshold"]
+    assert ((found["probability"] > threshold) == (found["predicted churn"] == "yes")).all()
+    assert ((found["score"] > 0) == (found["predicted churn"] == "yes")).all()
+    evaluated = run("evaluate", trained / "run", trained / "table.csv", "--json")
+    truth = pd.read_csv(trained / "table.csv")["churn"] == "yes"
+    predicted = found["predicted churn"] == "yes"
+    assert json.loads(evaluated.stdout)["value"] == pytest.approx(mf.f2.score(truth, predicted))
+
+
+def test_the_report_shows_columns_importance_calibration_and_thresholds(trained):
+    page = (trained / "run" / "report.html").read_text()
+    for figure in ("calibration-0", "importance-0", "threshold-0", "precision-recall-0"):
+        assert f'id="{figure}"' in page
+    assert 'id="training-0"' not in page
+    importance = {one["column"]: one["drop"] for one in metrics_of(trained)["importance"]}
+    assert max(importance, key=importance.get) == "age"
+    columns = {one["column"]: one for one in metrics_of(trained)["columns"]}
+    assert columns["age"]["kind"] == "numbers"
+    assert columns["age"]["missing"] == pytest.approx(0.1, abs=0.05)
+    assert columns["empty"]["use"].startswith("left out")
+
+
+class Silent:
+    def __deepcopy__(self, memo):
+        return self
+
+    def begin(self, name):
+        pass
+
+    def end(self, name):
+        pass
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_decision_of_plain_parts_is_that_of_the_ensemble(monkeypatch, weighted):
+    made = []
+    original = MetricEnsemble.fit
+    monkeypatch.setattr(
+        MetricEnsemble, "fit", lambda self, *a, **k: made.append(self) or original(self, *a, **k)
+    )
+    random = np.random.default_rng(0)
+    features = random.normal(size=(600, 4)).astype(np.float32)
+    labels = (features[:, 0] + random.normal(size=600) > 0).astype(np.int64)
+    candidate, *_ = the_candidates(
+        mf.f1, features, labels, cut="expected", confidence=None, epochs=3, device="cpu"
+    )
+    weights = random.random(600) + 0.1 if weighted else None
+    fitted = fit_candidate(candidate, mf.f1, features, labels, weights, seed=0, steps=Silent())
+    assert isinstance(fitted.decision, Decision)
+    (model,) = made
+    assert model.calibrator_.isotonic_ is not None
+    new = random.normal(size=(200, 4)).astype(np.float32)
+    np.testing.assert_allclose(
+        fitted.decision.probabilities(new), model.predict_proba(new)[:, 1], rtol=1e-6, atol=1e-9
+    )
+    np.testing.assert_array_equal(fitted.decision.margins(new) > 0, model.predict(new) == 1)
+
+
+@pytest.mark.parametrize("metric", ["jaccard", "g_mean", "tp/(tp+fp+fn*2)"])
+def test_metrics_that_cannot_be_played_are_trained_for(tmp_path, metric):
+    a_table().to_csv(tmp_path / "table.csv", index=False)
+    result = ensemble(tmp_path, "--metric", metric, epochs=1)
+    assert result.exit_code == 0, result.output
+    assert run("evaluate", tmp_path / "run", tmp_path / "table.csv").exit_code == 0
+
+
+def test_a_weight_is_a_copy_of_the_row_in_the_evaluation_and_no_feature(tmp_path):
+    table = a_table(200).assign(w=np.random.default_rng(3).integers(1, 4, 200))
+    table.to_csv(tmp_path / "table.csv", index=False)
+    result = ensemble(tmp_path, "--weight", "w", epochs=1)
+    assert result.exit_code == 0, result.output
+    assert "w" not in load_model(tmp_path / "run").columns.kinds
+    assert {one["column"]: one["use"] for one in metrics_of(tmp_path)["columns"]}[
+        "w"
+    ] == "weights of the rows"
+    table.loc[table.index.repeat(table["w"])].to_csv(tmp_path / "copies.csv", index=False)
+    weighted, copied = (
+        json.loads(run("evaluate", tmp_path / "run", tmp_path / name, *words, "--json").stdout)
+        for name, words in (("table.csv", ["--weight", "w"]), ("copies.csv", []))
+    )
+    assert weighted["value"] == pytest.approx(copied["value"])
+    assert weighted["confusion"] == copied["confusion"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--weight", "plan"], "weights must be numbers of 0 or more"),
+        (["--weight", "churn"], "this is the target"),
+        (["--weight", "agee"], "Did you mean age?"),
+        (["--confidence", "0.95"], "needs a constraint to promise"),
+        (["--confidence", "0.95", "--subject-to", "recall >= 0.8", "--fast"], "leave out --fast"),
+        (["--resume"], "only runs with --fast are saved"),
+        (["--confidence", "0.95", "--subject-to", "recall >= 0.99999"], "rows"),
+    ],
+)
+def test_settings_that_do_not_fit_are_sentences(tmp_path, words, sentence):
+    a_table().to_csv(tmp_path / "table.csv", index=False)
+    result = ensemble(tmp_path, *words, epochs=1)
+    assert result.exit_code == 2, result.output
+    assert sentence in said(result)
+    assert left_behind(tmp_path) == ["table.csv"]
+
+
+def test_a_confidence_uses_the_ensemble(tmp_path):
+    a_table(1200).to_csv(tmp_path / "table.csv", index=False)
+    result = ensemble(tmp_path, "--subject-to", "recall >= 0.6", "--confidence", 0.9, epochs=2)
+    assert result.exit_code == 0, result.output
+    assert "Only it meets the constraints with the confidence asked for" in said(result)
+    assert metrics_of(tmp_path)["methods"][0]["name"].startswith("ensemble for")
+
+
+def test_ctrl_c_after_the_ensemble_keeps_it_and_before_it_nothing(tmp_path, monkeypatch):
+    calls = []
+
+    def interrupted_at(count):
+        def fit_or_stop(*arguments, **settings):
+            calls.append(1)
+            if len(calls) == count:
+                raise KeyboardInterrupt
+            return fit_candidate(*arguments, **settings)
+
+        calls.clear()
+        monkeypatch.setattr("metricfit.cli.results.fit_candidate", fit_or_stop)
+
+    a_table().to_csv(tmp_path / "table.csv", index=False)
+    interrupted_at(1)
+    assert ensemble(tmp_path, epochs=1).exit_code == 130
+    assert left_behind(tmp_path) == ["table.csv"]
+    interrupted_at(2)
+    result = ensemble(tmp_path, epochs=1)
+    assert result.exit_code == 130
+    assert "The comparison is not complete" in said(result)
+    assert run("evaluate", tmp_path / "run", tmp_path / "table.csv").exit_code == 0
+    assert "metricfit-unfinished" not in left_behind(tmp_path / "run")
