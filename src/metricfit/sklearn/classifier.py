@@ -126,7 +126,7 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
 
     A metric without an average is taken as the mean over classes or labels, ``metric.macro()``;
     ``metric.averaged("weighted")`` weights them by their rows. Classes are decided by the largest
-    log-probability plus an offset per class, labels by a cut per label that is near the common cut where
+    logit plus an offset per class, labels by a cut per label that is near the common cut where
     positives are few; `cut` says how these are found. Constraints, `pos_label` and `min_share` are for two
     classes.
 
@@ -401,7 +401,7 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         if self._kind is None:
             return None
         zeros = np.zeros(len(self.classes_))
-        return ClassDecision(1.0, zeros) if self._kind == "classes" else LabelDecision(zeros, ())
+        return ClassDecision(1.0, zeros, zeros) if self._kind == "classes" else LabelDecision(zeros, ())
 
     @property
     def _positive(self) -> int:
@@ -419,7 +419,7 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         self._averaged = None
 
     def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
-        several = (np.ndim(y) == 2 and np.shape(y)[1] > 1) or issparse(y)
+        several = issparse(y) or (y is not None and np.asarray(y).ndim == 2 and np.asarray(y).shape[1] > 1)
         X, y = validate_data(
             self, X, y, dtype=np.float32, reset=reset, ensure_all_finite="allow-nan", multi_output=several
         )
