@@ -29,6 +29,12 @@ def test_skorch():
     assert example("skorch_net").main(epochs=5) > 0.85
 
 
+@pytest.mark.parametrize("name", ["cross-entropy", "MetricLoss", "SoftMetricLoss"])
+def test_multi_class(name):
+    recipe = example("multi_class")
+    assert recipe.main(recipe.LOSSES[name], epochs=10) > 0.9
+
+
 @pytest.mark.slow
 def test_hugging_face_trainer():
     assert example("hugging_face_trainer").main() > 0.6

@@ -309,12 +309,6 @@ def test_mistakes_are_sentences(data, settings, error, sentence):
         MetricEnsemble(**{"estimators": [GaussianNB()], **settings}).fit(*data)
 
 
-@pytest.mark.parametrize("y", [np.arange(60) % 3, np.eye(60, 3, dtype=int)], ids=["classes", "labels"])
-def test_more_classes_are_refused_so_far(y):
-    with pytest.raises(ValueError, match=r"Only binary classification|one label per row"):
-        quick().fit(np.zeros((60, 2)), y)
-
-
 def test_unknown_settings_are_named(data):
     with pytest.raises(ValueError, match="'nothing__C' is no setting of MetricEnsemble"):
         quick().set_params(nothing__C=1)

@@ -126,7 +126,7 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
 
     A metric without an average is taken as the mean over classes or labels, ``metric.macro()``;
     ``metric.averaged("weighted")`` weights them by their rows. Classes are decided by the largest
-    log-probability plus an offset per class, labels by a cut per label that is near the common cut where
+    logit plus an offset per class, labels by a cut per label that is near the common cut where
     positives are few; `cut` says how these are found. Constraints, `pos_label` and `min_share` are for two
     classes.
 
@@ -318,15 +318,17 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         With several classes or labels there is one column for each: what the decision takes the largest of,
         or what is above 0 where a label is predicted.
         """
-        if self._many():
-            return self._decision.scores(self._logits(X))
+        check_is_fitted(self)
+        if self.decision_ is not None:
+            return self.decision_.scores(self._logits(X))
         margin = self._logits(X) - self.threshold_
         return margin if self._positive == 1 else -margin
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the labels of rows."""
-        if self._many():
-            predicted = self._decision.predict(self._logits(X))
+        check_is_fitted(self)
+        if self.decision_ is not None:
+            predicted = self.decision_.predict(self._logits(X))
             return predicted if self._kind == "labels" else np.asarray(self.classes_[predicted])
         positive = self._logits(X) > self.threshold_
         codes = np.where(positive, self._positive, 1 - self._positive)
@@ -339,8 +341,9 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         from a probability of 0.2 on. If nothing was held out, it is the logistic function of the logit, good
         for ranking only. With several labels there is one column per label.
         """
-        if self._many():
-            return self._decision.probabilities(self._logits(X))
+        check_is_fitted(self)
+        if self.decision_ is not None:
+            return self.decision_.probabilities(self._logits(X))
         logits = self._logits(X)
         positive = expit(logits) if self.calibration_ is None else self.calibration_(logits)
         columns = (1.0 - positive, positive) if self._positive == 1 else (positive, 1.0 - positive)
@@ -352,7 +355,8 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         Predictions that break a constraint score below all that meet them. The plain number is
         ``metric_.objective.score(y_true, y_pred)``.
         """
-        if self._many():
+        check_is_fitted(self)
+        if self.decision_ is not None:
             truth, found = plain_labels(y), self.predict(X)
             return float(self.metric_.score(truth, found, sample_weight=sample_weight))
         predicted = self.predict(X) == self.classes_[self._positive]
@@ -363,17 +367,6 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
-
-    def _many(self) -> bool:
-        """Whether there are several classes or labels."""
-        check_is_fitted(self)
-        return self._kind is not None
-
-    @property
-    def _decision(self) -> ClassDecision | LabelDecision:
-        if self.decision_ is None:
-            raise AttributeError("two classes are decided by threshold_")
-        return self.decision_
 
     @property
     def _outputs(self) -> int:
@@ -401,7 +394,7 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         if self._kind is None:
             return None
         zeros = np.zeros(len(self.classes_))
-        return ClassDecision(1.0, zeros) if self._kind == "classes" else LabelDecision(zeros, ())
+        return ClassDecision(1.0, zeros, zeros) if self._kind == "classes" else LabelDecision(zeros, ())
 
     @property
     def _positive(self) -> int:
@@ -419,7 +412,7 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         self._averaged = None
 
     def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
-        several = (np.ndim(y) == 2 and np.shape(y)[1] > 1) or issparse(y)
+        several = issparse(y) or (y is not None and np.asarray(y).ndim == 2 and np.asarray(y).shape[1] > 1)
         X, y = validate_data(
             self, X, y, dtype=np.float32, reset=reset, ensure_all_finite="allow-nan", multi_output=several
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize_scalar
+from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, logit, softmax
 
 from metricfit import Metric
@@ -21,6 +21,10 @@ IntArray = npt.NDArray[np.int64]
 # The offsets that are tried, in logits, and how often all classes are gone through.
 STEPS = np.linspace(-3.0, 3.0, 25)
 ROUNDS = 2
+# A smaller gain than this is taken for noise.
+GAIN = 0.002
+# How strongly the biases of the calibration are held at 0, so that few rows of a class do not decide.
+HELD = 1.0
 # A label's own cut counts by its positives, the common cut as if it were from so many.
 PRIOR = 20.0
 # The common cuts that are tried.
@@ -62,21 +66,25 @@ def mean_value(
 
 @dataclass(frozen=True, eq=False)
 class ClassDecision:
-    """Decides for the class with the largest log-probability, after an offset for each class.
+    """Decides for the class with the largest logit, after an offset for each class.
 
     Attributes
     ----------
-    temperature : float
-        What logits are divided by to be those of probabilities.
+    slope : float
+        What logits are multiplied with to be those of probabilities.
+    biases : ndarray of shape (classes,)
+        What is then added.
     offsets : ndarray of shape (classes,)
+        What is added to the logits, in their place, for the decision.
 
     Examples
     --------
-    >>> ClassDecision(1.0, np.array([0.0, 0.5])).predict(np.array([[0.2, 0.0]]))
+    >>> ClassDecision(1.0, np.zeros(2), np.array([0.0, 0.5])).predict(np.array([[0.2, 0.0]]))
     array([1])
     """
 
-    temperature: float
+    slope: float
+    biases: FloatArray
     offsets: FloatArray
 
     @classmethod
@@ -89,25 +97,28 @@ class ClassDecision:
         probabilities say, with "empirical" for the classes they have; with "zero" there are none.
         """
         columns = logits.shape[1]
-        counts = np.ones(len(codes)) if weights is None else weights
+        known = np.eye(columns)[codes]
+        counts = np.ones(len(codes)) if weights is None else weights * (len(codes) / weights.sum())
 
-        def loss(power: float) -> float:
-            chances = log_softmax(logits / np.exp(power), axis=1)
-            return -float(counts @ chances[np.arange(len(codes)), codes])
+        def loss(point: FloatArray) -> tuple[float, FloatArray]:
+            chances = log_softmax(point[0] * logits + point[1:], axis=1)
+            misses = counts[:, None] * (np.exp(chances) - known)
+            value = -float(counts @ (chances * known).sum(axis=1)) + HELD * float(point[1:] @ point[1:]) / 2
+            return value, np.append((misses * logits).sum(), misses.sum(axis=0) + HELD * point[1:])
 
-        temperature = float(np.exp(minimize_scalar(loss, bounds=(-4.0, 4.0), method="bounded").x))
-        offsets = np.zeros(columns)
-        if cut != "zero":
-            scores = log_softmax(logits / temperature, axis=1)
-            truth = (
-                np.exp(scores) if cut == "expected" else (codes[:, None] == np.arange(columns)).astype(float)
-            )
-            offsets = _offsets(metric, scores, truth, weights)
-        return cls(temperature, offsets)
+        start = np.append(1.0 / max(1.0, float(np.ptp(logits)) / 10.0), np.zeros(columns))
+        bounds = [(0.0, None)] + [(None, None)] * columns
+        found = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B").x
+        decision = cls(max(float(found[0]), 1e-6), found[1:], np.zeros(columns))
+        if cut == "zero":
+            return decision
+        truth = decision.probabilities(logits) if cut == "expected" else known
+        offsets = _offsets(metric, decision.slope * logits, truth, weights)
+        return cls(decision.slope, decision.biases, offsets)
 
     def scores(self, logits: FloatArray) -> FloatArray:
         """Return what the decision takes the largest of."""
-        return np.asarray(log_softmax(logits / self.temperature, axis=1) + self.offsets)
+        return np.asarray(self.slope * logits + self.offsets)
 
     def predict(self, logits: FloatArray) -> IntArray:
         """Return the indices of classes."""
@@ -115,7 +126,7 @@ class ClassDecision:
 
     def probabilities(self, logits: FloatArray) -> FloatArray:
         """Return the probability of each class; rows add up to 1."""
-        return np.asarray(softmax(logits / self.temperature, axis=1))
+        return np.asarray(softmax(self.slope * logits + self.biases, axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,12 +228,11 @@ def _offsets(metric: Metric, scores: FloatArray, truth: FloatArray, weights: Flo
     for _ in range(ROUNDS):
         before = best
         for column in range(columns):
-            for step in STEPS:
-                point = offsets.copy()
-                point[column] = step
-                found = value(point)
-                if found > best + 1e-12:
-                    best, offsets = found, point
+            points = np.repeat(offsets[None], len(STEPS), axis=0)
+            points[:, column] = STEPS
+            values = [value(point) for point in points]
+            if max(values) > best + GAIN:
+                best, offsets = max(values), points[int(np.argmax(values))]
         if best <= before:
             break
     return offsets

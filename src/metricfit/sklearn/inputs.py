@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 
 from metricfit import Constraint, Metric, get_metric
 
@@ -78,15 +78,7 @@ def encoded(y: Any, pos_label: object) -> tuple[npt.NDArray[Any], npt.NDArray[np
     (array(['no', 'yes'], dtype='<U3'), array([0, 1, 0]))
     """
     check_classification_targets(y)
-    kind = type_of_target(y)
-    if kind.startswith("multilabel") or kind == "multiclass-multioutput":
-        raise ValueError(f"one label per row is needed; the type of the target is {kind}")
     classes, codes = np.unique(column_or_1d(y, warn=True), return_inverse=True)
-    if len(classes) > 2:
-        raise ValueError(
-            f"Only binary classification is supported. The type of the target is {kind}, "
-            f"with {len(classes)} classes."
-        )
     if len(classes) < 2:
         raise ValueError(f"two classes are needed, but the target has one class only: {classes[0]}")
     if pos_label is not None and pos_label not in classes:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import GroupShuffleSplit, StratifiedGroupKFold, train_test_split
 from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 
 __all__ = ["HeldOut", "class_index", "complete", "row_weights", "split", "two_classes"]
 
@@ -37,11 +37,6 @@ def two_classes(y: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """
     check_classification_targets(y)
     classes = np.unique(y)
-    if len(classes) > 2:
-        raise ValueError(
-            f"Only binary classification is supported. The type of the target is {type_of_target(y)}, "
-            f"with {len(classes)} classes."
-        )
     if len(classes) < 2:
         raise ValueError(f"two classes are needed, but the target has one class only: {classes[0]}")
     return classes
