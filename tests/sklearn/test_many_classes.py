@@ -142,17 +142,17 @@ def test_offsets_raise_the_metric_of_a_rare_class():
     logits = np.log([0.85, 0.1, 0.05]) + 1.2 * np.eye(3)[y] + random.normal(size=(4000, 3))
     metric = mf.f1.macro()
     for cut in ("expected", "empirical"):
-        decision = ClassDecision.fit(metric, logits[:2000], y[:2000], None, cut)
+        decision = ClassDecision.fit(metric, logits[:2000], y[:2000], None, cut, calibrated=False)
         tuned = metric.score(y[2000:], decision.predict(logits[2000:]))
         assert tuned > metric.score(y[2000:], logits[2000:].argmax(1)) + 0.03
-    assert not ClassDecision.fit(metric, logits, y, None, "zero").offsets.any()
+    assert not ClassDecision.fit(metric, logits, y, None, "zero", calibrated=False).offsets.any()
 
 
 def test_calibration_makes_probabilities():
     random = np.random.default_rng(0)
     truth = random.normal(size=(20_000, 3))
     y = (softmax(truth, axis=1).cumsum(axis=1) < random.random((20_000, 1))).sum(axis=1)
-    decision = ClassDecision.fit(mf.f1.macro(), 5 * truth - [0, 5, 10], y, None, "zero")
+    decision = ClassDecision.fit(mf.f1.macro(), 5 * truth - [0, 5, 10], y, None, "zero", calibrated=False)
     assert decision.slope == pytest.approx(0.2, rel=0.1)
     np.testing.assert_allclose(decision.probabilities(5 * truth - [0, 5, 10]), softmax(truth, 1), atol=0.03)
 

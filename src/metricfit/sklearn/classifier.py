@@ -378,7 +378,7 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         logits = found.cpu().double().numpy()
         given = self.metric_, logits, held_out.labels, held_out.weights, self.cut
         if self._kind == "classes":
-            self.decision_ = ClassDecision.fit(*given)
+            self.decision_ = ClassDecision.fit(*given, calibrated=False)
         else:
             self.decision_ = LabelDecision.fit(*given, calibrated=False)
 

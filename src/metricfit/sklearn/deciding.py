@@ -89,32 +89,29 @@ class ClassDecision:
 
     @classmethod
     def fit(
-        cls, metric: Metric, logits: FloatArray, codes: IntArray, weights: FloatArray | None, cut: str
+        cls,
+        metric: Metric,
+        logits: FloatArray,
+        codes: IntArray,
+        weights: FloatArray | None,
+        cut: str,
+        *,
+        calibrated: bool,
     ) -> ClassDecision:
         """Fit to held-out rows.
 
         With ``cut="expected"`` the offsets are best if rows are of the classes as often as their calibrated
-        probabilities say, with "empirical" for the classes they have; with "zero" there are none.
+        probabilities say, with "empirical" for the classes they have; with "zero" there are none. If the
+        logits are calibrated, they are those of the probabilities.
         """
         columns = logits.shape[1]
-        known = np.eye(columns)[codes]
-        counts = np.ones(len(codes)) if weights is None else weights * (len(codes) / weights.sum())
-
-        def loss(point: FloatArray) -> tuple[float, FloatArray]:
-            chances = log_softmax(point[0] * logits + point[1:], axis=1)
-            misses = counts[:, None] * (np.exp(chances) - known)
-            value = -float(counts @ (chances * known).sum(axis=1)) + HELD * float(point[1:] @ point[1:]) / 2
-            return value, np.append((misses * logits).sum(), misses.sum(axis=0) + HELD * point[1:])
-
-        start = np.append(1.0 / max(1.0, float(np.ptp(logits)) / 10.0), np.zeros(columns))
-        bounds = [(0.0, None)] + [(None, None)] * columns
-        found = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B").x
-        decision = cls(max(float(found[0]), 1e-6), found[1:], np.zeros(columns))
+        zeros = np.zeros(columns)
+        slope, biases = (1.0, zeros) if calibrated else _calibration(logits, codes, weights)
         if cut == "zero":
-            return decision
-        truth = decision.probabilities(logits) if cut == "expected" else known
-        offsets = _offsets(metric, decision.slope * logits, truth, weights)
-        return cls(decision.slope, decision.biases, offsets)
+            return cls(slope, biases, zeros)
+        plain = cls(slope, biases, biases)
+        truth = plain.probabilities(logits) if cut == "expected" else np.eye(columns)[codes]
+        return cls(slope, biases, _offsets(metric, slope * logits, biases, truth, weights))
 
     def scores(self, logits: FloatArray) -> FloatArray:
         """Return what the decision takes the largest of."""
@@ -214,11 +211,31 @@ def finite_logits(probabilities: FloatArray) -> FloatArray:
     return np.asarray(logit(np.clip(probabilities, 1e-12, 1.0 - 1e-12)))
 
 
-def _offsets(metric: Metric, scores: FloatArray, truth: FloatArray, weights: FloatArray | None) -> FloatArray:
+def _calibration(logits: FloatArray, codes: IntArray, weights: FloatArray | None) -> tuple[float, FloatArray]:
+    """Return the slope and the biases that make logits those of probabilities, by the log-loss."""
+    columns = logits.shape[1]
+    known = np.eye(columns)[codes]
+    counts = np.ones(len(codes)) if weights is None else weights * (len(codes) / weights.sum())
+
+    def loss(point: FloatArray) -> tuple[float, FloatArray]:
+        chances = log_softmax(point[0] * logits + point[1:], axis=1)
+        misses = counts[:, None] * (np.exp(chances) - known)
+        value = -float(counts @ (chances * known).sum(axis=1)) + HELD * float(point[1:] @ point[1:]) / 2
+        return value, np.append((misses * logits).sum(), misses.sum(axis=0) + HELD * point[1:])
+
+    start = np.append(1.0 / max(1.0, float(np.ptp(logits)) / 10.0), np.zeros(columns))
+    bounds = [(0.0, None)] + [(None, None)] * columns
+    found = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B").x
+    return max(float(found[0]), 1e-6), np.asarray(found[1:])
+
+
+def _offsets(
+    metric: Metric, scores: FloatArray, start: FloatArray, truth: FloatArray, weights: FloatArray | None
+) -> FloatArray:
     """Return the offsets for which the metric is best, one class after the other."""
     columns = scores.shape[1]
     numbers = np.arange(columns)
-    offsets = np.zeros(columns)
+    offsets = start
 
     def value(point: FloatArray) -> float:
         chosen = (scores + point).argmax(axis=1)
@@ -229,7 +246,7 @@ def _offsets(metric: Metric, scores: FloatArray, truth: FloatArray, weights: Flo
         before = best
         for column in range(columns):
             points = np.repeat(offsets[None], len(STEPS), axis=0)
-            points[:, column] = STEPS
+            points[:, column] = start[column] + STEPS
             values = [value(point) for point in points]
             if max(values) > best + GAIN:
                 best, offsets = max(values), points[int(np.argmax(values))]

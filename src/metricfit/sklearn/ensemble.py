@@ -233,7 +233,7 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
         counts = None if weights is None else weights[scored]
         scores, codes = self._scores_of(self.oof_[scored]), target.codes[scored]
         if target.kind == "classes":
-            self.decision_ = ClassDecision.fit(self.metric_, scores, codes, counts, self.cut)
+            self.decision_ = ClassDecision.fit(self.metric_, scores, codes, counts, self.cut, calibrated=True)
         else:
             self.decision_ = LabelDecision.fit(self.metric_, scores, codes, counts, self.cut, calibrated=True)
         return self

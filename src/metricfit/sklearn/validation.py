@@ -46,7 +46,9 @@ class ValidationColumns(Callback):
         logits = np.concatenate(self.logits_)
         self.logits_ = []
         if self.labels.ndim == 1:
-            decision = ClassDecision.fit(self.metric, logits, self.labels, self.weights, "zero")
+            decision = ClassDecision.fit(
+                self.metric, logits, self.labels, self.weights, "zero", calibrated=False
+            )
             numbers = np.arange(logits.shape[1])
             predicted = decision.predict(logits)[:, None] == numbers
             truth = (self.labels[:, None] == numbers).astype(np.float64)
