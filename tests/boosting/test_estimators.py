@@ -1,4 +1,4 @@
-"""Estimators with the objective are cloned, pickled and searched over; no library is imported without need."""
+"""Estimators with the objective are cloned, pickled and searched over."""
 
 import pickle
 import subprocess

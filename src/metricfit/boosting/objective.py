@@ -22,7 +22,7 @@ __all__ = ["MetricObjective"]
 Floats = npt.NDArray[np.float64]
 
 LEAST_CURVATURE = 0.2
-"""What ``curvature="mixed"`` reports for decided rows; it is 1 for rows that are positive every other time."""
+"""What ``curvature="mixed"`` reports for decided rows; it is 1 where the curve is one half."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class MetricObjective:
     metric: Metric | str
     scale: float = 8.0
     group_size: int | Literal["auto"] = "auto"
-    played_rows: int = 4096
+    played_rows: int = 1024
     curvature: float | Literal["mixed"] = "mixed"
     random_state: int = 0
     tol: float = 1e-3
