@@ -11,6 +11,7 @@ from types import ModuleType
 import pytest
 
 import metricfit as mf
+import metricfit.boosting
 import metricfit.functional
 import metricfit.sklearn
 from docs.pages import DOCS, PAGES, README, ROOT, run, snippets
@@ -20,6 +21,7 @@ API = "\n".join(path.read_text(encoding="utf-8") for path in (DOCS / "api").glob
 PUBLIC = [
     *(f"metricfit.{name}" for name in mf.__all__ if name != "functional"),
     *(f"metricfit.functional.{name}" for name in metricfit.functional.__all__),
+    *(f"metricfit.boosting.{name}" for name in metricfit.boosting.__all__),
     *(f"metricfit.sklearn.{name}" for name in metricfit.sklearn.__all__),
 ]
 
@@ -46,7 +48,8 @@ def test_a_public_name_has_an_example(name):
 @pytest.mark.parametrize("name", PUBLIC)
 def test_a_public_name_is_in_the_reference(name):
     last = name.rpartition(".")[2]
-    assert re.search(rf"^\.\. auto\w+:: (metricfit\.functional\.)?{last}(\(\))?$", API, flags=re.MULTILINE)
+    line = rf"^\.\. auto\w+:: (metricfit\.(functional|boosting)\.)?{last}(\(\))?$"
+    assert re.search(line, API, flags=re.MULTILINE)
 
 
 def test_every_page_is_in_a_table_of_contents():
