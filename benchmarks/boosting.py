@@ -8,8 +8,8 @@ same settings for both. Every cell is a data set, a seed and a metric, and holds
 the cut 0 and at the cut that is best on the held-out rows. A run that was stopped goes on; when it is done,
 differences to logistic loss with a tuned cut are printed.
 
-``time``: seconds of a round at 50,000 rows and 20 columns, on one thread. The objectives take turns, a round
-each, so that whatever else the machine does falls on all of them; printed are the median round and the
+``time``: processor time of a round at 50,000 rows and 20 columns, on one thread, which other work on the
+machine hardly changes. The objectives take turns, one round each. Printed are the median round and the
 quartiles of the ratios to the logistic round of the same turn. Give OMP_NUM_THREADS=1.
 """
 
@@ -119,9 +119,9 @@ def measure_time() -> None:
     seconds: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(TURNS):
         for name, (_, objective) in ways.items():
-            started = time.perf_counter()
+            started = time.process_time()
             models[name].update(fobj=objective)
-            seconds[name].append(time.perf_counter() - started)
+            seconds[name].append(time.process_time() - started)
     base = np.array(seconds["logistic, LightGBM's own"])
     print("| objective | ms per round, median | times logistic: quartile, median, quartile |")
     print("|---|---|---|")

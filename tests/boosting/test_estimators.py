@@ -1,4 +1,4 @@
-"""Estimators with the objective are cloned, pickled and searched over; libraries are imported when needed."""
+"""Estimators with the objective are cloned, pickled and searched over."""
 
 import pickle
 import subprocess

@@ -135,7 +135,7 @@ def test_huge_scores_are_no_trouble():
         ({"tol": np.nan}, "tol must be a positive number, got nan"),
         ({"played_rows": 0}, "played_rows must be an integer of 1 or more, got 0"),
         ({"threads": 1.5}, "threads must be an integer of 1 or more, got 1.5"),
-        ({"group_size": 1}, 'group_size must be an integer of 2 or more, or "auto", got 1'),
+        ({"group_size": 1}, "group_size must be an integer of 2 or more, got 1"),
         ({"random_state": None}, "random_state must be an integer of 0 or more, got None"),
     ],
 )

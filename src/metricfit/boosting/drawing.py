@@ -5,27 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["auto_group_size", "draw_games"]
+__all__ = ["draw_games"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-SMALLEST_GROUP, LARGEST_GROUP = 32, 128
-"""Sizes of a game for ``group_size="auto"``; a row of a larger game takes longer."""
-
-POSITIVES = 2.0
-"""Positives that a game should hold on average with ``group_size="auto"``."""
-
-
-def auto_group_size(share: float) -> int:
-    """Return the number of rows of a game at this share of positives.
-
-    Examples
-    --------
-    >>> auto_group_size(0.3), auto_group_size(0.04), auto_group_size(0.001)
-    (32, 50, 128)
-    """
-    return int(min(max(np.ceil(POSITIVES / share), SMALLEST_GROUP), LARGEST_GROUP))
 
 
 def draw_games(

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metricfit.boosting.curve import fitted_curve
-from metricfit.boosting.drawing import auto_group_size, draw_games
+from metricfit.boosting.drawing import draw_games
 from metricfit.boosting.rows import Rows, checked_rows
 from metricfit.metrics import Metric, get_metric
 from metricfit.solvers.solving import certify
@@ -22,7 +22,7 @@ __all__ = ["MetricObjective"]
 Floats = npt.NDArray[np.float64]
 
 LEAST_CURVATURE = 0.2
-"""What ``curvature="mixed"`` reports for decided rows; it is 1 where the chance is one half."""
+"""What ``curvature="mixed"`` reports for decided rows; it is 1 where the curve is one half."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class MetricObjective:
         What to train for, or its name or formula. It must be playable.
     scale : float
         How fast the loss falls with the margin, as for :class:`metricfit.MetricLoss`.
-    group_size : int or "auto"
-        Rows of a game. "auto" is 32, or so many that a game holds 2 positives on average, up to 128.
+    group_size : int
+        Rows of a game. Each game holds a positive at least, also where positives are rarer than that.
     played_rows : int
         About how many rows take part in the games of a round; with fewer rows in the data, about all.
     curvature : float or "mixed"
@@ -77,8 +77,8 @@ class MetricObjective:
 
     metric: Metric | str
     scale: float = 8.0
-    group_size: int | Literal["auto"] = "auto"
-    played_rows: int = 4096
+    group_size: int = 32
+    played_rows: int = 1024
     curvature: float | Literal["mixed"] = "mixed"
     random_state: int = 0
     tol: float = 1e-3
@@ -134,7 +134,7 @@ class MetricObjective:
         """Return how likely the adversary makes each row positive, on average over random games."""
         assert isinstance(self.metric, Metric)
         n = rows.scores.size
-        size = min(auto_group_size(rows.share) if self.group_size == "auto" else self.group_size, n)
+        size = min(self.group_size, n)
         games = max(1, round(min(self.played_rows, n) / size))
         # Seeded by the scores rather than by a count of the rounds, so that nothing has to be remembered.
         random = np.random.default_rng((self.random_state, zlib.crc32(rows.scores.tobytes())))

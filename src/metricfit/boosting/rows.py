@@ -18,14 +18,11 @@ class Rows(NamedTuple):
     positive : ndarray of bool, shape (n,)
     scores : ndarray, shape (n,)
     weights : ndarray, shape (n,), or None
-    share : float
-        The (weighted) share of positives, more than 0.
     """
 
     positive: NDArray[np.bool_]
     scores: NDArray[np.float64]
     weights: NDArray[np.float64] | None
-    share: float
 
 
 def checked_rows(labels: Any, scores: Any, weights: Any = None) -> Rows:
@@ -56,14 +53,11 @@ def checked_rows(labels: Any, scores: Any, weights: Any = None) -> Rows:
         )
     if not np.isfinite(given).all():
         raise ValueError("some scores are not finite; give a smaller learning rate or a larger curvature")
-    if weights is None or not np.size(weights):
-        share = float(positive.mean())
-        each = None
-    else:
+    each = None
+    if weights is not None and np.size(weights):
         each = np.asarray(weights, dtype=np.float64)
         if each.shape != truth.shape or not np.isfinite(each).all() or each.min() < 0.0:
             raise ValueError("weights must be one finite number per row, none of them negative")
-        share = float(each[positive].sum() / total) if (total := float(each.sum())) else 0.0
-    if not share:
+    if not (positive if each is None else each[positive]).any():
         raise ValueError("no row with a weight above 0 has the label 1; give rows of both classes")
-    return Rows(positive, np.ascontiguousarray(given), each, share)
+    return Rows(positive, np.ascontiguousarray(given), each)
