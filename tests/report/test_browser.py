@@ -83,7 +83,7 @@ def test_every_figure_is_drawn_and_the_console_is_empty(browser, tmp_path, width
     assert console == []
     assert set(found["sizes"]) == {f"{name}-{index}" for name in FIGURES for index in (0, 1)}
     assert all(w > 200 and h > 100 for w, h in found["sizes"].values())
-    assert len(found["drawn"]) == 2 * 5
+    assert len(found["drawn"]) == 2 * 8
     assert min(found["drawn"]) > 100
     assert found["overflow"] <= 0
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import metricfit as mf
-from metricfit.report import Comparison, Method, render
+from metricfit.report import Comparison, Method, in_words, render
 from report.pages import FIGURES, a_comparison, a_page
 
 VOID = {"meta", "link", "br", "line"}
@@ -62,6 +62,10 @@ def test_text_of_the_user_is_escaped():
     assert "trained for &lt;precision&gt;" in page
     assert "mind &lt;this&gt;" in page
     assert "a &lt; b" in page
+    assert "used &lt;so&gt;" in page
+    assert "column &lt;0&gt;" in page
+    for text in ("column <", "<so>", "<this>", "<precision>"):
+        assert text not in page
 
 
 def test_metric_formula_constraints_intervals_and_versions_are_shown():
@@ -74,6 +78,40 @@ def test_metric_formula_constraints_intervals_and_versions_are_shown():
         "torch ",
     ):
         assert text in page
+
+
+def test_the_constant_classifier_is_a_line_of_the_table_and_has_no_curve():
+    page = render([a_comparison(mf.f1)], command="", title="")
+    table = page[page.index("<table class=scores>") : page.index("</table>")]
+    assert "never positive" in table
+    assert ">precision<" in table
+    assert ">recall<" in table
+    scores = page[page.index('id="scores-0"') : page.index("Columns</h3>")]
+    assert "never positive" not in scores
+
+
+def test_the_comparison_is_said_in_words():
+    labels = np.array([1, 0] * 100)
+    good = Method("A", np.where(np.arange(200) < 180, labels - 0.5, 0.5 - labels), [], 1, 0.0, 0.0)
+    bad = Method("B", np.where(np.arange(200) < 100, labels - 0.5, 0.5 - labels), [], 1, 0.0, 0.0)
+    better, same = in_words(Comparison("", mf.accuracy, labels, (good, bad, good)))
+    assert better.startswith("A is better than B by 0.400 (95 % interval 0.3")
+    assert same.startswith("A is as good as A (95 % interval 0.000 to 0.000)")
+    (worse,) = in_words(Comparison("", mf.accuracy, labels, (bad, good)))
+    assert worse.startswith("B is worse than A by 0.400 (95 % interval 0.3")
+
+
+def test_weights_count_like_copies_of_rows():
+    random = np.random.default_rng(0)
+    labels, margins = random.integers(0, 2, 80), random.normal(size=80)
+    weights = random.integers(1, 4, 80)
+    once = Method("m", margins, [], 1, 0.0, 0.0)
+    weighted = Comparison("", mf.jaccard, labels, (once,), weights=weights.astype(float))
+    copies = Method("m", np.repeat(margins, weights), [], 1, 0.0, 0.0)
+    copied = Comparison("", mf.jaccard, np.repeat(labels, weights), (copies,))
+    assert weighted.value(once) == pytest.approx(copied.value(copies))
+    assert weighted.confusion(once) == copied.confusion(copies)
+    assert weighted.intervals[0].low < weighted.value(once) < weighted.intervals[0].high
 
 
 def test_constraints_are_drawn():

@@ -31,7 +31,7 @@ __all__ = [
 FloatArray = npt.NDArray[np.float64]
 CutRule = Literal["expected", "empirical", "zero"]
 # A third of many rows can be spared, which saves two of five fits.
-FOLDS, FOLDS_OF_MANY, MANY = 5, 3, 50_000
+FOLDS, FOLDS_OF_MANY, MANY = 5, 3, 20_000
 # About how long a fit takes in relation to that of trees, for the time left.
 COSTS = {"network": 12.0, "cross-entropy network": 8.0, "trees": 1.0}
 
@@ -89,7 +89,7 @@ def folds_for(rows: int) -> int:
 
     Examples
     --------
-    >>> folds_for(1000), folds_for(80_000)
+    >>> folds_for(1000), folds_for(50_000)
     (5, 3)
     """
     return FOLDS if rows < MANY else FOLDS_OF_MANY

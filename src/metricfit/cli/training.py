@@ -58,10 +58,12 @@ def the_ways(metric: mf.Metric, cut: CutRule = "expected") -> tuple[Way, ...]:
     ['trained for f2', 'cross-entropy', 'cross-entropy, tuned threshold']
     """
     name = metric.name if len(metric.name) <= 30 else "the metric"
+    # The same rule as ours: the best as counted on held-out rows would look better there than it is.
+    tuned: CutRule = "empirical" if cut == "zero" else cut
     return (
         Way("ours", f"trained for {name}", "metric", cut),
         Way("plain", "cross-entropy", "cross-entropy", "zero"),
-        Way("tuned", "cross-entropy, tuned threshold", "cross-entropy", "empirical"),
+        Way("tuned", "cross-entropy, tuned threshold", "cross-entropy", tuned),
     )
 
 

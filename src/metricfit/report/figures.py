@@ -26,8 +26,8 @@ __all__ = [
 BINS = 30
 # Curves of large test sets are thinned out to so many points, which is more than the eye can tell.
 POINTS = 400
-# So many columns are shown, and so many groups of rows for calibration.
-COLUMNS, GROUPS = 20, 10
+# So many columns are shown, and so many groups of rows for calibration, of about so many positives at least.
+COLUMNS, GROUPS, POSITIVES = 20, 10, 5
 
 
 def confusion_matrices(comparison: Comparison) -> str:
@@ -195,14 +195,15 @@ def _calibration(
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return the mean probability and the share of positives of groups with about equally many positives."""
     counts = np.ones(len(labels)) if weights is None else weights
+    groups = int(np.clip(labels.sum() // POSITIVES, 2, GROUPS))
     order = np.argsort(probabilities, kind="stable")
     # Groups by the sum of probabilities, so that those of rare positives are not all near 0.
     sums = np.cumsum((counts * probabilities)[order])
-    group = np.minimum((GROUPS * sums / sums[-1]).astype(np.int64), GROUPS - 1)
-    size = np.bincount(group, counts[order], minlength=GROUPS)
+    group = np.minimum((groups * sums / sums[-1]).astype(np.int64), groups - 1)
+    size = np.bincount(group, counts[order], minlength=groups)
     kept = size > 0.0
-    predicted = np.bincount(group, (counts * probabilities)[order], minlength=GROUPS)[kept] / size[kept]
-    observed = np.bincount(group, (counts * labels)[order], minlength=GROUPS)[kept] / size[kept]
+    predicted = np.bincount(group, (counts * probabilities)[order], minlength=groups)[kept] / size[kept]
+    observed = np.bincount(group, (counts * labels)[order], minlength=groups)[kept] / size[kept]
     return predicted, observed
 
 

@@ -16,6 +16,7 @@ def score_table(comparison: Comparison) -> str:
     Examples
     --------
     >>> import numpy as np
+    >>> from metricfit.report import Method
     >>> method = Method("ours", np.array([1.0, -1.0]), [], 1, 0.0, 0.1)
     >>> "ours" in score_table(Comparison("toy", mf.f1, np.array([1, 0]), (method,)))
     True
