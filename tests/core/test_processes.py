@@ -60,17 +60,21 @@ import numpy as np
 import metricfit as mf
 
 # A signal's handler, and what the garbage collector calls, may solve a game while another is being solved.
-solved = []
+solved, busy = [], []
 
 def again(*_):
+    if busy:
+        return
+    busy.append(1)
     solved.append(mf.solve(mf.kappa, np.linspace(0.2, -0.2, 12), solver="fast").value)
+    busy.clear()
 
 class Dying:
     def __del__(self):
         again()
 
 signal.signal(signal.SIGALRM, again)
-signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
 first = mf.solve(mf.f1, np.linspace(0.1, -0.3, 90) / 90, solver="fast").value
 for _ in range(30):
     cycle = [Dying()]
