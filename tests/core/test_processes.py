@@ -109,6 +109,12 @@ print("done")
 """
 
 
+def test_nothing_is_said_when_python_ends() -> None:
+    program = "import metricfit as mf; mf.solve(mf.f1, [0.1, -0.2]); import torch; mf.MetricLoss(mf.f1)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 @pytest.mark.parametrize("threads", [1, 4])
 def test_losses_of_many_shapes_in_a_fresh_process(threads: int) -> None:
     """Once a kernel was given the address of tables that nobody held any more."""
