@@ -6,12 +6,12 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tarfile
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from core.builds import ROOT, run, tool
@@ -44,7 +44,7 @@ def installed() -> Iterator[Path]:
     python = folder / "venv" / "bin" / "python"
     (site,) = (folder / "venv" / "lib").glob("python*/site-packages")
     # A line of a .pth file adds a folder; the .pth files in that folder, of editable installs, are not read.
-    (site / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    (site / "borrowed.pth").write_text(f"{Path(np.__file__).parents[1]}\n")
     run(sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", wheel)
     yield folder
     shutil.rmtree(folder)

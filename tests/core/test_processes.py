@@ -73,9 +73,9 @@ class Dying:
     def __del__(self):
         again()
 
+first = mf.solve(mf.f1, np.linspace(0.1, -0.3, 90) / 90, solver="fast").value
 signal.signal(signal.SIGALRM, again)
 signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
-first = mf.solve(mf.f1, np.linspace(0.1, -0.3, 90) / 90, solver="fast").value
 for _ in range(30):
     cycle = [Dying()]
     cycle.append(cycle)
