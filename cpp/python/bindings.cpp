@@ -335,7 +335,8 @@ Numbers py_project(const Plane& matrix) {
 
 NB_MODULE(_core, m) {
     m.doc() = "The compiled core: the interior-point solver and the referee.";
-    // Settings that a cache holds when the interpreter ends are no leak.
+    // Settings in a cache of the library are still there when Python ends, if something else, like PyTorch, keeps modules
+    // alive. Nothing is lost by that, and users need not read about it.
     nb::set_leak_warnings(false);
     nb::class_<Setting>(m, "Setting", "A restricted game but for its scores. Immutable; shared between threads.")
         .def_prop_ro("groups", &Setting::groups)

@@ -45,8 +45,9 @@ def built(factory: pytest.TempPathFactory, name: str, target: str, *options: str
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "CMakeCache.txt").exists():
             paths = [f"-DPython_EXECUTABLE={sys.executable}", f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}"]
-            source = ["-S", str(ROOT), "-B", str(folder), "-G", "Ninja"]
-            cmake([*source, "-DMETRICFIT_TESTS=ON", *paths, *options])
+            cmake(
+                ["-S", str(ROOT), "-B", str(folder), "-G", "Ninja", "-DMETRICFIT_TESTS=ON", *paths, *options]
+            )
         cmake(["--build", str(folder), "--target", target, "--parallel", "2"])
     return folder / "cpp" / "tests"
 

@@ -1,4 +1,4 @@
-"""Kernels against dense algebra, and the parts of the algorithm against their definitions: see cpp/tests."""
+"""The programs in cpp/tests: kernels against dense algebra, parts of the algorithm against definitions."""
 
 from __future__ import annotations
 

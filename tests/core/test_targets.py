@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
@@ -32,6 +33,7 @@ print(json.dumps([_core.target(), found, rest]))
 """
 
 
+@cache
 def played(name: str) -> tuple[str, np.ndarray, list[float]]:
     target, values, rest = json.loads(
         run(sys.executable, "-c", GAMES, env=os.environ | {"METRICFIT_TARGET": name})
