@@ -42,7 +42,16 @@ def test_the_scores_are_those_of_the_predictions(trained):
 
 def test_people_read_tables(trained):
     text = said(run("evaluate", trained / "run", trained / "new.csv"))
-    for part in ("mcc", "precision", "recall", "recall >= 0.2", "precision >= 0.999", "missed", "actual positive", "160 rows"):
+    for part in (
+        "mcc",
+        "precision",
+        "recall",
+        "recall >= 0.2",
+        "precision >= 0.999",
+        "missed",
+        "actual positive",
+        "160 rows",
+    ):
         assert part in text
 
 
