@@ -39,7 +39,7 @@ def certificates(game: Drawn, tol: float, *solvers: str) -> list[Certificate]:
 
 
 @pytest.mark.slow
-@settings(max_examples=1000)
+@settings(max_examples=300)
 @given(games(8), st.sampled_from([1e-3, 1e-6]))
 def test_bounds_enclose_the_value_that_the_linear_program_finds(game: Drawn, tol: float) -> None:
     fast, exact = certificates(game, tol, "fast", "exact-lp")
@@ -48,7 +48,7 @@ def test_bounds_enclose_the_value_that_the_linear_program_finds(game: Drawn, tol
 
 
 @pytest.mark.slow
-@settings(max_examples=1000)
+@settings(max_examples=300)
 @given(games(60))
 def test_whatever_the_core_returns_is_a_mixture(game: Drawn) -> None:
     (found,) = certificates(game, 1e-4, "fast")
