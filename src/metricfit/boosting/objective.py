@@ -98,10 +98,8 @@ class MetricObjective:
         for name in ("played_rows", "threads"):
             if not _is_integer(value := getattr(self, name), 1):
                 raise ValueError(f"{name} must be an integer of 1 or more, got {value!r}")
-        if self.group_size != "auto" and not _is_integer(self.group_size, 2):
-            raise ValueError(
-                f'group_size must be an integer of 2 or more, or "auto", got {self.group_size!r}'
-            )
+        if not _is_integer(self.group_size, 2):
+            raise ValueError(f"group_size must be an integer of 2 or more, got {self.group_size!r}")
         if not _is_integer(self.random_state, 0):
             raise ValueError(f"random_state must be an integer of 0 or more, got {self.random_state!r}")
 
