@@ -292,7 +292,6 @@ def test_what_it_is_worth_is_printed(data, capsys):
         ({"cv": 1}, ValueError, "cv must be 2 or more"),
         ({"cv": [([0, 1], [2, 3]), ([0, 1, 4], [2, 3])]}, ValueError, "more than once|one class only"),
         ({"pos_label": "yes"}, ValueError, "is not in the target"),
-        ({"metric": "tp / (tp + fp + fn)"}, ValueError, "is not supported"),
         ({"estimators": []}, TypeError, "must be a list of classifiers"),
         ({"estimators": [3]}, TypeError, "a member must be a classifier, not 3"),
         (
