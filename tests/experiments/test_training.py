@@ -139,7 +139,7 @@ def test_precision_on_the_curve_is_where_the_recall_is_first_reached(seed):
 def test_diverged_runs_end_and_say_so(data):
     broken = torch.full_like(data.train.features, float("nan"))
     spoilt = type(data)(
-        data.name, type(data.train)(broken, data.train.labels), data.validation, data.test, False, False
+        data.name, type(data.train)(broken, data.train.labels), data.validation, data.test, False, False, "0"
     )
     cell = train(a_run(), spoilt)
     assert cell["diverged"]
