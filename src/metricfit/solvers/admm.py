@@ -126,13 +126,7 @@ def _operator(metric: Payoff, n: int) -> _Operator:
     sizes = beta[1:, 1:] - beta[0, 1:] - beta[1:, :1] + beta[0, 0]
     average = inner + n * each[:, None] * sizes * each
     identity = np.eye(n)
-    try:
-        inverse = np.asarray(np.linalg.inv(inner.T @ inner + identity), dtype=np.float64)
-        average_inverse = np.asarray(np.linalg.inv(average.T @ average + identity), dtype=np.float64)
-    except np.linalg.LinAlgError as error:
-        raise ArithmeticError(
-            "the metric's numbers are too large for its least-squares step; divide the metric by them"
-        ) from error
+    inverse = np.asarray(np.linalg.inv(inner.T @ inner + identity), dtype=np.float64)
     return _Operator(
         alpha=inner,
         average=average,
@@ -140,7 +134,7 @@ def _operator(metric: Payoff, n: int) -> _Operator:
         linear=(beta[0, 1:] - beta[0, 0]) * each,
         inverse=inverse,
         inverse_alpha=inverse @ inner.T,
-        average_inverse=average_inverse,
+        average_inverse=np.asarray(np.linalg.inv(average.T @ average + identity), dtype=np.float64),
     )
 
 

@@ -389,7 +389,7 @@ def _played(game: Game, name: str, tol: float, options: dict[str, object]) -> tu
     try:
         answer: Answer = find_solver(name)(game, tol, **options)
         found = certificate(game, answer)
-    except ArithmeticError as error:
+    except (ArithmeticError, np.linalg.LinAlgError) as error:
         answer = plain_answer(game, 0, f"{name} broke down: {error}")
         found = certificate(game, answer)
     if game.gain.shape[0] and not has_converged(found.gap, tol):
