@@ -32,7 +32,7 @@ def reproduce(
     ] = None,
     l2: Annotated[str | None, typer.Option(help="Penalties to try. [default: the protocol's]")] = None,
     scale: Annotated[
-        float | None, typer.Option(min=1e-6, help="Of our loss. [default: the protocol's]")
+        float | None, typer.Option(min=1e-6, help="The scale of MetricLoss. [default: the protocol's]")
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
     data: Annotated[

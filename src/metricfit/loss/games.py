@@ -13,7 +13,7 @@ from metricfit.game.feasibility import constraint_rows
 from metricfit.loss.arithmetic import losses_and_gradients, prepare
 from metricfit.loss.ceiling import ceiling, score_limit
 from metricfit.loss.entries import valid_entries
-from metricfit.loss.layout import SameSize, layout, valid_layout
+from metricfit.loss.layout import GameBatch, layout, valid_layout
 from metricfit.loss.record import BatchSolution
 from metricfit.loss.settings import Settings
 from metricfit.metrics import Metric
@@ -43,7 +43,7 @@ class Outcome(NamedTuple):
         What was wrong with the constraints of a game that was left out, or nothing.
     seconds : float
         The time it took to solve the games.
-    games : tuple of SameSize
+    games : tuple of GameBatch
         Which ones were played.
     found : list of Certified
         Their solutions.
@@ -55,7 +55,7 @@ class Outcome(NamedTuple):
     gap: float
     infeasible: str
     seconds: float
-    games: tuple[SameSize, ...]
+    games: tuple[GameBatch, ...]
     found: list[Certified]
 
     def record(self) -> BatchSolution:
@@ -131,8 +131,8 @@ def play(logits: Array, targets: Array, settings: Settings) -> Outcome:
 
 
 def _feasible(
-    metric: Metric, targets: Array, games: tuple[SameSize, ...]
-) -> tuple[tuple[SameSize, ...], str]:
+    metric: Metric, targets: Array, games: tuple[GameBatch, ...]
+) -> tuple[tuple[GameBatch, ...], str]:
     """Leave out games whose constraints cannot be met, and say what was wrong with one of them."""
     infeasible = ""
     kept = []
@@ -141,7 +141,7 @@ def _feasible(
         infeasible = next(filter(None, reasons), infeasible)
         chosen = [not why for why in reasons]
         if any(chosen):
-            kept.append(SameSize(slots[chosen], places[chosen]))
+            kept.append(GameBatch(slots[chosen], places[chosen]))
     return tuple(kept), infeasible
 
 

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SameSize", "layout", "valid_layout"]
+__all__ = ["GameBatch", "layout", "valid_layout"]
 
 Ints = NDArray[np.int64]
 
 
-class SameSize(NamedTuple):
+class GameBatch(NamedTuple):
     """A batch of games that have the same number of items."""
 
     slots: Ints  # (games,) the number of each game: labels of the first group, then those of the next
@@ -21,7 +21,7 @@ class SameSize(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def layout(n: int, labels: int, groups: int) -> tuple[SameSize, ...]:
+def layout(n: int, labels: int, groups: int) -> tuple[GameBatch, ...]:
     """Return the games of a batch of shape ``(n, labels)`` all of whose entries take part.
 
     Examples
@@ -34,7 +34,7 @@ def layout(n: int, labels: int, groups: int) -> tuple[SameSize, ...]:
     return _sorted_by_size(np.arange(n * labels).reshape(n, labels), groups)
 
 
-def valid_layout(valid: NDArray[np.bool_], groups: int) -> tuple[SameSize, ...]:
+def valid_layout(valid: NDArray[np.bool_], groups: int) -> tuple[GameBatch, ...]:
     """Return the games of a batch of which only some entries take part.
 
     Examples
@@ -45,7 +45,7 @@ def valid_layout(valid: NDArray[np.bool_], groups: int) -> tuple[SameSize, ...]:
     return _sorted_by_size(np.where(valid, np.arange(valid.size).reshape(valid.shape), -1), groups)
 
 
-def _sorted_by_size(numbers: Ints, groups: int) -> tuple[SameSize, ...]:
+def _sorted_by_size(numbers: Ints, groups: int) -> tuple[GameBatch, ...]:
     """Collect the entries of every group and label that are not negative; games without any are left out."""
     n, labels = numbers.shape
     found: dict[int, tuple[list[int], list[Ints]]] = {}
@@ -57,4 +57,4 @@ def _sorted_by_size(numbers: Ints, groups: int) -> tuple[SameSize, ...]:
                 slots, places = found.setdefault(chosen.size, ([], []))
                 slots.append(group * labels + label)
                 places.append(chosen)
-    return tuple(SameSize(np.array(slots), np.stack(places)) for slots, places in found.values())
+    return tuple(GameBatch(np.array(slots), np.stack(places)) for slots, places in found.values())

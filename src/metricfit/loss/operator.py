@@ -65,55 +65,55 @@ def play_batch(
     settings : str
         A text of `Settings`.
     recorder : int
-        The number of the recorder that is to know.
+        Id of the recorder to update.
     multipliers : Tensor, shape (1, constraints), optional
         What constraints over the data are multiplied with.
     """
-    told = from_text(settings)
+    parsed = from_text(settings)
     if multipliers is not None:
-        told = priced(told, on_grid(multipliers))
+        parsed = priced(parsed, on_grid(multipliers))
     targets = _checked_targets(logits, targets)
-    if on_device(logits, told):
-        return play_there(logits, targets, told, find_recorder(recorder))
-    return play_on_host(logits, targets, told, find_recorder(recorder))
+    if on_device(logits, parsed):
+        return solve_on_device(logits, targets, parsed, find_recorder(recorder))
+    return solve_on_host(logits, targets, parsed, find_recorder(recorder))
 
 
-def play_there(
-    logits: Tensor, targets: Tensor, told: Settings, recorder: Recorder | None
+def solve_on_device(
+    logits: Tensor, targets: Tensor, settings: Settings, recorder: Recorder | None
 ) -> tuple[Tensor, Tensor]:
     """Solve the games on the device of the logits, without waiting for it."""
     # Not imported before it is needed: it brings the kernel's tables and a compiler with it.
     from metricfit.loss.device import play_on_device
 
-    outcome = play_on_device(logits, targets, told)
+    outcome = play_on_device(logits, targets, settings)
     if recorder is not None:
         recorder.keep(outcome.record)
-    games = outcome.losses.numel() if told.reduction == "mean" else 1
-    losses = outcome.losses if told.reduction == "none" else outcome.losses.sum() / games
+    games = outcome.losses.numel() if settings.reduction == "mean" else 1
+    losses = outcome.losses if settings.reduction == "none" else outcome.losses.sum() / games
     dtype = _result_dtype(logits)
     slope = (outcome.slopes / games).reshape(logits.shape)
-    return losses.reshape(_loss_shape(logits, told)).to(dtype), slope.to(dtype).contiguous()
+    return losses.reshape(_loss_shape(logits, settings)).to(dtype), slope.to(dtype).contiguous()
 
 
-def play_on_host(
-    logits: Tensor, targets: Tensor, told: Settings, recorder: Recorder | None
+def solve_on_host(
+    logits: Tensor, targets: Tensor, settings: Settings, recorder: Recorder | None
 ) -> tuple[Tensor, Tensor]:
     """Solve the games on the host, and copy the results to the device of the logits."""
     ranks, own = 1, slice(None)
     batch = logits, targets
-    if told.gather and is_parallel():
+    if settings.gather and is_parallel():
         batch, own, ranks = gather_batch(logits, targets)
-    outcome = play(*_on_host(*batch), told)
-    _report(outcome, told, recorder)
-    games = max(outcome.played, 1) if told.reduction == "mean" else 1
+    outcome = play(*_on_host(*batch), settings)
+    _report(outcome, settings, recorder)
+    games = max(outcome.played, 1) if settings.reduction == "mean" else 1
     losses: ArrayLike = outcome.losses
-    if told.reduction != "none":
+    if settings.reduction != "none":
         losses = math.fsum(outcome.losses.flat) / games
     slope = outcome.slopes[own]
     if ranks != games:
         # Data parallel training averages over the ranks the gradients that each has for its own part only.
         slope = slope * (ranks / games)
-    return _like(logits, losses, _loss_shape(logits, told)), _like(logits, slope, logits.shape)
+    return _like(logits, losses, _loss_shape(logits, settings)), _like(logits, slope, logits.shape)
 
 
 metric_loss = torch.library.custom_op("metricfit::metric_loss", play_batch, mutates_args=())
