@@ -14,7 +14,7 @@ from recorded import recorded_games
 from torch import Tensor, nn
 
 import metricfit as mf
-from metricfit.solvers.device import Layout, PlayedGames, solve_games
+from metricfit.solvers.device import Layout, SolvedGames, solve_games
 
 TOLERANCE = 1e-4
 
@@ -48,7 +48,7 @@ def rounded(value: float) -> float:
     return float(f"{value:.3g}")
 
 
-def told(played: PlayedGames) -> dict[str, Any]:
+def told(played: SolvedGames) -> dict[str, Any]:
     bounds, report = played.bounds.cpu().numpy(), played.report.cpu().numpy()
     return {
         "missed": int((report[:, 0] != 0).sum()),
@@ -66,7 +66,7 @@ def kernel_row(
     for number in range(sets):
         layout, scores = batch(name, n, count, device, number * count)
 
-        def run(layout: Layout = layout, scores: Tensor = scores) -> PlayedGames:
+        def run(layout: Layout = layout, scores: Tensor = scores) -> SolvedGames:
             return solve_games(layout, scores, TOLERANCE, threads=threads)
 
         medians.append(statistics.median(timed(run, device, 3 if n > 500 else 7)))
@@ -165,9 +165,9 @@ def agreement(name: str, n: int, count: int, device: torch.device) -> dict[str, 
     layout, scores = batch(name, n, count, device)
     played = solve_games(layout, scores, TOLERANCE)
     host = mf.solve_many(layout.metric, scores.cpu().numpy().reshape(count, n), tol=TOLERANCE)
-    from metricfit.solvers.fast.restriction import whole_tables
+    from metricfit.game.tables import whole_tables
 
-    reach = whole_tables(layout.metric, n)[0].reach
+    reach = whole_tables(layout.metric, n).reach
     rows = scores.cpu().numpy().reshape(count, n)
     bounds = played.bounds.cpu().numpy() - np.maximum(rows - reach, 0.0).sum(axis=1)[:, None]
     adversary = played.adversary.cpu().numpy().reshape(count, n)

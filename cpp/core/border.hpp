@@ -3,12 +3,13 @@
 // Sums are kept in registers while rows are walked through, as many vectors of columns at once as there are registers for.
 #pragma once
 
-#include "arrays.hpp"
-#include "parameters.hpp"
-#include "vectors.hpp"
+#include <type_traits>
 
-namespace metricfit {
-inline namespace METRICFIT_TARGET {
+#include "core/arrays.hpp"
+#include "core/parameters.hpp"
+#include "core/vectors.hpp"
+
+namespace metricfit::METRICFIT_TARGET {
 
 template <int N>
 using Count = std::integral_constant<int, N>;
@@ -105,8 +106,8 @@ inline void subtract_from_four(Matrix target, Matrix factors, Matrix rows, int c
     }
 }
 
-// The first `wanted` rows of target -= factors' @ rows[:count]. It writes up to whole eights of columns and fours of rows, and
-// reads as far.
+// The first `wanted` rows of target -= factors' @ rows[:count]. It writes up to whole eights of columns and fours of rows,
+// and reads as far.
 inline void subtract_products(Matrix target, Matrix factors, Matrix rows, int wanted, int count, int columns) {
     for (int x = 0; x < wanted; x += 4) {
         subtract_from_four({target[x], target.stride}, {factors.data + x, factors.stride}, rows, count, 0, whole_eights(columns));
@@ -133,6 +134,14 @@ inline void multiply_rows(double* METRICFIT_RESTRICT target, Matrix rows, const 
     }
 }
 
+// target = scale * rows[:count, x : x + 4], row by row.
+METRICFIT_INLINE void scale_four(double* METRICFIT_RESTRICT target, Matrix rows, const double* METRICFIT_RESTRICT scale, int x,
+                                 int count) {
+    for (int k = 0; k < count; ++k) {
+        for (int r = 0; r < 4; r += SHORT) store_short(target + 4 * k + r, scale[k] * load_short(rows[k] + x + r));
+    }
+}
+
 METRICFIT_INLINE double reciprocal_of(double pivot) { return 1.0 / (pivot != 0.0 ? pivot : parameters::border::ZERO_PIVOT); }
 
 // Factorises a symmetric matrix, of which the upper triangle is read: the upper triangle becomes D L', what is below the
@@ -146,9 +155,7 @@ inline void ldl_factorise(Matrix matrix, int m, double* METRICFIT_RESTRICT recip
     for (int x = 0; x < m; x += 4) {
         double *METRICFIT_RESTRICT r0 = matrix[x], *METRICFIT_RESTRICT r1 = matrix[x + 1];
         double *METRICFIT_RESTRICT r2 = matrix[x + 2], *METRICFIT_RESTRICT r3 = matrix[x + 3];
-        for (int k = 0; k < x; ++k) {
-            for (int r = 0; r < 4; ++r) multiples[4 * k + r] = matrix[k][x + r] * reciprocal[k];
-        }
+        scale_four(multiples, matrix, reciprocal, x, x);
         const int first = x / LANES * LANES;
         subtract_from_four({r0, matrix.stride}, {multiples, 4}, matrix, x, first, until);
         const double p0 = reciprocal_of(r0[x]);
@@ -213,5 +220,4 @@ inline void ldl_solve(Matrix matrix, int m, const double* reciprocal, double* x)
     }
 }
 
-}  // namespace METRICFIT_TARGET
-}  // namespace metricfit
+}  // namespace metricfit::METRICFIT_TARGET

@@ -12,10 +12,9 @@
 
 #include <cmath>
 
-#include "state.hpp"
+#include "core/state.hpp"
 
-namespace metricfit {
-inline namespace METRICFIT_TARGET {
+namespace metricfit::METRICFIT_TARGET {
 
 // Subtracts a multiple of a row; returns the sum of squares of what is left.
 METRICFIT_INLINE double subtract_multiple(double* METRICFIT_RESTRICT target, double factor, const double* METRICFIT_RESTRICT row,
@@ -60,10 +59,13 @@ inline void factorise_alpha(const Problem& problem, const Iterate& it, Workspace
     const Matrix rest{w.rest, count};                      // (q, sets + f), scaled
     double *root = w.step_chain, *per_root = w.precision;  // scratch: of the sizes of the chain's sets
     double *left = w.running, *per_q = w.running_2, *per_f = w.running_3;
+    for (int j = 0; j < sets; ++j) per_root[j] = problem.predictor_sizes[problem.chain[j]];
+#pragma GCC ivdep
     for (int j = 0; j < sets; ++j) {
-        root[j] = std::sqrt(problem.predictor_sizes[problem.chain[j]]);
-        per_root[j] = j > 0 ? 1.0 / root[j] : 0.0;
+        root[j] = std::sqrt(per_root[j]);
+        per_root[j] = 1.0 / root[j];
     }
+    per_root[0] = 0.0;  // of the empty set
     for (int a = 0; a < f; ++a) per_f[a] = 1.0 / std::sqrt(problem.predictor_sizes[predictor.size_index[a]]);
     double whole = 0.0;
     for (int b = 0; b < q; ++b) {
@@ -72,7 +74,7 @@ inline void factorise_alpha(const Problem& problem, const Iterate& it, Workspace
         per_q[b] = 1.0 / scale;
         for (int j = 0; j < sets; ++j) row[j] = w.chain_alpha[j][b] * scale * root[j];
         for (int a = 0; a < f; ++a) row[sets + a] = w.cross[a][b] * scale / per_f[a];
-        left[b] = sum(count, [=](int x) { return row[x] * row[x]; });
+        left[b] = thread_sum(count, [=](int x) { return row[x] * row[x]; });
         whole += left[b];
     }
     int rank = 0;
@@ -114,5 +116,4 @@ inline void factorise_alpha(const Problem& problem, const Iterate& it, Workspace
     }
 }
 
-}  // namespace METRICFIT_TARGET
-}  // namespace metricfit
+}  // namespace metricfit::METRICFIT_TARGET

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "target.hpp"
+#include "core/target.hpp"
 
 namespace metricfit {
 
@@ -18,6 +18,9 @@ struct Candidate {
 }  // namespace
 
 namespace baseline {
+SolvedGame solve_game(const RestrictedGame& game, const Precision& precision);
+}
+namespace block {
 SolvedGame solve_game(const RestrictedGame& game, const Precision& precision);
 }
 #if defined(__x86_64__)
@@ -40,6 +43,7 @@ const Target& choose() {
         {{"avx2", avx2::solve_game}, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")},
 #endif
         {{"baseline", baseline::solve_game}, true},
+        {{"block", block::solve_game}, true},
     };
     const char* wanted = std::getenv("METRICFIT_TARGET");
     for (const Candidate& candidate : candidates) {

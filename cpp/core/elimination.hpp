@@ -11,49 +11,73 @@
 // Border order: see Border in state.hpp.
 #pragma once
 
-#include "filtering.hpp"
+#include "core/filtering.hpp"
 
-namespace metricfit {
-inline namespace METRICFIT_TARGET {
+namespace metricfit::METRICFIT_TARGET {
 
-// Sums over the items of what two of a player's columns answer to another, weighed by the items' numbers and inv_diag: plain,
-// times its own `out`, times the other's `out`, and times both; first of column b, then of c. `rows` is what they answer to.
-METRICFIT_INLINE void sum_answers(double (&sums)[8], const Side& side, Matrix factors, Matrix rows, const double* out, int b,
-                                  int c, int wide, int groups) {
-    const double *weighed = side.weighed[b], *weighed_out = side.weighed_out[b], *factor = factors[b];
-    const double *weighed_c = side.weighed[c], *weighed_out_c = side.weighed_out[c], *factor_c = factors[c];
-    Vector total[LANES] = {};
+// As many columns at once as there are registers for.
+constexpr int AT_ONCE = WIDTH == 8 ? 2 : 1;
+
+// Sums over the items of what columns b, b + 1, ... of a player answer to another column, weighed by the items' numbers and
+// inv_diag: plain, times their own `out`, times the other's `out`, and times both, each for all of them. `rows` is what they
+// answer to. Columns that are not there repeat the last one. FACTORS is their number if it is known, otherwise 0.
+template <int FACTORS>
+METRICFIT_INLINE void sum_answers(double (&sums)[4 * AT_ONCE], const Side& side, Matrix factors, Matrix rows, const double* out,
+                                  int b, int last, int wide, int groups) {
+    const double *weighed[AT_ONCE], *weighed_out[AT_ONCE], *factor[AT_ONCE];
+    Vector known[AT_ONCE][FACTORS > 0 ? FACTORS : 1], total[4 * AT_ONCE] = {};
+    for (int c = 0; c < AT_ONCE; ++c) {
+        const int column = smaller(b + c, last);
+        weighed[c] = side.weighed[column];
+        weighed_out[c] = side.weighed_out[column];
+        factor[c] = factors[column];
+#pragma GCC unroll 8
+        for (int r = 0; r < FACTORS; ++r) known[c][r] = all(factor[c][r]);
+    }
     for (int i = 0; i < whole_eights(groups); i += WIDTH) {
-        Vector value = {}, value_c = {};
-        for (int r = 0; r < wide; ++r) {
-            const Vector row = load(rows[r] + i);
-            value += factor[r] * row;
-            value_c += factor_c[r] * row;
+        Vector value[AT_ONCE] = {};
+        if constexpr (FACTORS > 0) {
+#pragma GCC unroll 8
+            for (int r = 0; r < FACTORS; ++r) {
+                const Vector row = load(rows[r] + i);
+                for (int c = 0; c < AT_ONCE; ++c) value[c] += known[c][r] * row;
+            }
+        } else {
+            for (int r = 0; r < wide; ++r) {
+                const Vector row = load(rows[r] + i);
+                for (int c = 0; c < AT_ONCE; ++c) value[c] += factor[c][r] * row;
+            }
         }
-        const Vector other = load(out + i), scaled = value * other, scaled_c = value_c * other;
-        total[0] += load(weighed + i) * value;
-        total[1] += load(weighed_out + i) * value;
-        total[2] += load(weighed + i) * scaled;
-        total[3] += load(weighed_out + i) * scaled;
-        total[4] += load(weighed_c + i) * value_c;
-        total[5] += load(weighed_out_c + i) * value_c;
-        total[6] += load(weighed_c + i) * scaled_c;
-        total[7] += load(weighed_out_c + i) * scaled_c;
+        const Vector other = load(out + i);
+        for (int c = 0; c < AT_ONCE; ++c) {
+            const Vector scaled = value[c] * other, weight = load(weighed[c] + i), weight_out = load(weighed_out[c] + i);
+            total[c] += weight * value[c];
+            total[AT_ONCE + c] += weight_out * value[c];
+            total[2 * AT_ONCE + c] += weight * scaled;
+            total[3 * AT_ONCE + c] += weight_out * scaled;
+        }
     }
     store_sums(sums, total);
 }
 
 // Fills four rows of `target` with those sums of a player's first columns against one column.
+template <int FACTORS>
 inline void border_entries(Matrix target, const Side& side, Matrix factors, Matrix rows, const double* out, int count, int wide,
                            int groups) {
-    for (int b = 0; b < count; b += 2) {
-        const int c = smaller(b + 1, count - 1);
-        double sums[8];
-        sum_answers(sums, side, factors, rows, out, b, c, wide, groups);
+    for (int b = 0; b < count; b += AT_ONCE) {
+        double sums[4 * AT_ONCE];
+        sum_answers<FACTORS>(sums, side, factors, rows, out, b, count - 1, wide, groups);
         for (int k = 0; k < 4; ++k) {
-            target[k][b] = sums[k];
-            target[k][c] = sums[4 + k];
+            for (int c = 0; c < AT_ONCE; ++c) target[k][b + c] = sums[AT_ONCE * k + c];
         }
+    }
+}
+METRICFIT_INLINE void border_entries(Matrix target, const Side& side, Matrix factors, Matrix rows, const double* out, int count,
+                                     int wide, int groups) {
+    switch (wide) {
+        case 4: return border_entries<4>(target, side, factors, rows, out, count, wide, groups);
+        case 8: return border_entries<8>(target, side, factors, rows, out, count, wide, groups);
+        default: return border_entries<0>(target, side, factors, rows, out, count, wide, groups);
     }
 }
 
@@ -151,8 +175,8 @@ inline void border_of_constraints(const Problem& problem, const Iterate& it, con
             const int row = it.predictor.size_index[a];
             const double *weighed = w.predictor.weighed[a], *weighed_out = w.predictor.weighed_out[a];
             const double gain = problem.gain[c][row];
-            const double hits = sum(problem.groups, [=](int i) { return positive[i] * weighed[i]; });
-            const double hits_out = sum(problem.groups, [=](int i) { return positive[i] * weighed_out[i]; });
+            const double hits = thread_sum(problem.groups, [=](int i) { return positive[i] * weighed[i]; });
+            const double hits_out = thread_sum(problem.groups, [=](int i) { return positive[i] * weighed_out[i]; });
             border[a][x] = gain * hits_out + sums[1][a] + problem.offset[c][row];
             border[at.prices_p + a][x] = -sums[0][a] - gain * hits;
             for (int d = 0; d < problem.constraints; ++d) {
@@ -185,5 +209,4 @@ inline void factorise(const Problem& problem, Iterate& it, Workspace& w, double 
     ldl_factorise(w.border, fours(border_of(problem, it).m), w.reciprocal, w.multiples.data);
 }
 
-}  // namespace METRICFIT_TARGET
-}  // namespace metricfit
+}  // namespace metricfit::METRICFIT_TARGET

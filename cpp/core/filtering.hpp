@@ -12,11 +12,10 @@
 // wants all rows to begin and end with whole vectors, so it has an order of its own, with room in between.
 #pragma once
 
-#include "border.hpp"
-#include "items.hpp"
+#include "core/border.hpp"
+#include "core/items.hpp"
 
-namespace metricfit {
-inline namespace METRICFIT_TARGET {
+namespace metricfit::METRICFIT_TARGET {
 
 // Where the filter keeps what belongs to an unknown of the border. First the prices of the columns, which are the
 // adversary's, the predictor's, and constraints; a constraint's is minus its multiplier. Then, after a whole number of
@@ -99,17 +98,19 @@ METRICFIT_INLINE void step_alone(const Filter& filter, const Order& order, const
 }
 
 // The walk takes in what the set before observed and takes a step; then a set observes it: its row, less what it sees.
-template <bool has_item>
+// FACTORS is their number if it is known, otherwise 0.
+template <int FACTORS, bool has_item>
 METRICFIT_INLINE void observe(const Filter& filter, const Order& order, const double* row, const double* on, const Share& share,
                               int item, double weight) {
-    const int wide = share.wide;
+    const int wide = FACTORS > 0 ? FACTORS : share.wide;
     double* METRICFIT_RESTRICT observed = filter.observed;
     int x = 0;
     if (has_item) {
         for (; x < order.masses; x += WIDTH) {  // prices, and the masses of the same columns
             const Vector before = load(observed + x), before_m = load(observed + order.masses + x);
             const Vector out = load(share.row(item, wide) + x);
-            Vector value = load(row + x), value_m = load(row + order.masses + x);
+            Vector value[2] = {load(row + x)}, value_m[2] = {load(row + order.masses + x)};  // two sums wait less
+#pragma GCC unroll 8
             for (int r = 0; r < wide; ++r) {
                 double *price = filter.state[r] + x, *mass = price + order.masses;
                 const Vector answer = weight * load(share.row(item, r) + x);
@@ -117,49 +118,62 @@ METRICFIT_INLINE void observe(const Filter& filter, const Order& order, const do
                 const Vector m = load(mass) + filter.gain[r] * before_m + answer * out;
                 store(price, p);
                 store(mass, m);
-                value -= on[r] * p;
-                value_m -= on[r] * m;
+                value[r % 2] -= on[r] * p;
+                value_m[r % 2] -= on[r] * m;
             }
-            store(observed + x, value);
-            store(observed + order.masses + x, value_m);
+            store(observed + x, value[0] + value[1]);
+            store(observed + order.masses + x, value_m[0] + value_m[1]);
         }
         x += order.masses;
     }
     for (; x < order.width; x += WIDTH) {
         const Vector before = load(observed + x);
-        Vector value = load(row + x);
+        Vector value[2] = {load(row + x)};
+#pragma GCC unroll 8
         for (int r = 0; r < wide; ++r) {
             const Vector s = load(filter.state[r] + x) + filter.gain[r] * before;
             store(filter.state[r] + x, s);
-            value -= on[r] * s;
+            value[r % 2] -= on[r] * s;
         }
-        store(observed + x, value);
+        store(observed + x, value[0] + value[1]);
     }
 }
 
 // The walk's covariance with what a set observes; returns the variance of that.
 //
 // The columns of the prices are the walk's posterior covariance: a price enters every item of its column alike.
-METRICFIT_INLINE double covary(double* covariance, const Workspace& w, const double* of_prices, const double* on, int q, int f) {
+template <int FACTORS>
+METRICFIT_INLINE double covary(double* covariance, const Workspace& w, const double* of_prices, const double* on, int q) {
+    const int wide = FACTORS > 0 ? FACTORS : w.wide;
     double variance = 0.0;
-    if (f == 0) {  // each column is a factor of its own
-        for (int b = 0; b < w.wide; ++b) {
-            covariance[b] = -of_prices[b];
-            variance += on[b] * covariance[b];
-        }
-        return variance;
-    }
-    for (int r = 0; r < w.wide; r += 4) {
-        Vector total[4] = {};
+    for (int first = 0; first < wide; first += 4) {
+        Vector total[LANES] = {};  // of four factors, and together
         for (int b = 0; b < q; b += WIDTH) {
             const Vector value = load(of_prices + b);
-            for (int k = 0; k < 4; ++k) total[k] -= value * load(w.basis_t[r + k] + b);
+#pragma GCC unroll 4
+            for (int k = 0; k < 4; ++k) total[k] -= value * load(w.basis_t[first + k] + b);
         }
-        store_sums(covariance + r, total);
-        variance += (on[r] * covariance[r] + on[r + 1] * covariance[r + 1]) +
-                    (on[r + 2] * covariance[r + 2] + on[r + 3] * covariance[r + 3]);
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; ++k) total[4] += on[first + k] * total[k];
+        double sums[LANES];
+        store_sums(sums, total);
+        for (int k = 0; k < 4; ++k) covariance[first + k] = sums[k];
+        variance += sums[4];
     }
     return variance;
+}
+
+// The same where each column is a factor of its own.
+METRICFIT_INLINE double covary_alone(double* covariance, const double* of_prices, const double* on, int wide) {
+    ShortVector variance = {};
+    for (int b = 0; b < wide; b += SHORT) {
+        const ShortVector value = -load_short(of_prices + b);
+        store_short(covariance + b, value);
+        variance += load_short(on + b) * value;
+    }
+    double total = 0.0;
+    for (int k = 0; k < SHORT; ++k) total += variance[k];
+    return total;
 }
 
 // Copies whole vectors; what they write beyond `count` is to be overwritten.
@@ -182,9 +196,10 @@ METRICFIT_INLINE void keep(double* innovation, const double* observed, const Ord
     for (int x = border.m; x < whole_eights(border.m); ++x) innovation[x] = 0.0;
 }
 
-// Eliminates the chain and completes the border's Schur complement, with the innovations of all sets.
-inline void filter_chain(const Problem& problem, const Iterate& it, const Workspace& w) {
-    const int q = it.adversary.used, f = it.predictor.used, groups = problem.groups, wide = w.wide;
+// The innovations of all sets, their precision and gain.
+template <int FACTORS, bool alone>
+inline void walk(const Problem& problem, const Iterate& it, const Workspace& w) {
+    const int q = it.adversary.used, f = it.predictor.used, groups = problem.groups, wide = FACTORS > 0 ? FACTORS : w.wide;
     const Border border = border_of(problem, it);
     const Order order = order_of(q + f + problem.constraints);
     const Answers answers = answers_of(problem, it, w);
@@ -199,33 +214,45 @@ inline void filter_chain(const Problem& problem, const Iterate& it, const Worksp
         const int i = j - 1;
         const double* on = w.chain_on[j];
         double variance = 0.0;
-        if (j > 0 && f > 0) {
+        if (j > 0 && !alone) {
             if (i % LANES == 0) gather(w, answers, i / LANES, share);
-            observe<true>(filter, order, w.chain_row[j], on, share, i % LANES, problem.weight[i]);
+            observe<FACTORS, true>(filter, order, w.chain_row[j], on, share, i % LANES, problem.weight[i]);
+            variance = covary<FACTORS>(covariance, w, w.observed, on, q);
         } else {
-            if (j > 0) step_alone(filter, order, w.adversary, q, i);
-            observe<false>(filter, order, w.chain_row[j], on, share, 0, 0.0);
+            observe<FACTORS, false>(filter, order, w.chain_row[j], on, share, 0, 0.0);
+            if (j > 0) variance = covary_alone(covariance, w.observed, on, wide);
+            // The step of the next item, early: numbers that were just written are slow to read as vectors.
+            if (alone && j < groups) step_alone(filter, order, w.adversary, q, j);
         }
-        if (j > 0) variance = covary(covariance, w, w.observed, on, q, f);
         const double precision = 1.0 / (larger(variance, 0.0) + w.precision[j]);
         w.precision[j] = precision;
         // A variance lost to rounding says that what this set observes was known before.
-        const bool known = variance <= 0.0;
-        for (int r = 0; r < wide; ++r) w.kalman_gain[j][r] = filter.gain[r] = known ? 0.0 : covariance[r] * precision;
+        const double known = variance <= 0.0 ? 0.0 : precision;
+        for (int r = 0; r < wide; r += SHORT) {
+            const ShortVector gain = known * load_short(covariance + r);
+            store_short(filter.gain + r, gain);
+            store_short(w.kalman_gain[j] + r, gain);
+        }
         keep(w.innovation[j], w.observed, order, border, problem.constraints);
     }
-    const int sets = fours(groups + 1), until = whole_eights(border.m);
-    for (int j = groups + 1; j < sets; ++j) {
-        for (int x = 0; x < until; ++x) w.innovation[j][x] = 0.0;
+}
+
+// Eliminates the chain and completes the border's Schur complement, with the innovations of all sets.
+inline void filter_chain(const Problem& problem, const Iterate& it, const Workspace& w) {
+    const bool alone = it.predictor.used == 0;
+    switch (w.wide) {
+        case 4: alone ? walk<4, true>(problem, it, w) : walk<4, false>(problem, it, w); break;
+        case 8: alone ? walk<8, true>(problem, it, w) : walk<8, false>(problem, it, w); break;
+        default: alone ? walk<0, true>(problem, it, w) : walk<0, false>(problem, it, w);
     }
+    const int m = border_of(problem, it).m, groups = problem.groups, until = whole_eights(m);
+    double* minus_precision = w.factor;
+    for (int j = 0; j <= groups; ++j) minus_precision[j] = -w.precision[j];
     // Four rows at once; what they get below the diagonal nobody reads.
-    for (int x = 0; x < border.m; x += 4) {
-        for (int j = 0; j <= groups; ++j) {
-            for (int r = 0; r < 4; ++r) w.factors[4 * j + r] = -w.innovation[j][x + r] * w.precision[j];
-        }
+    for (int x = 0; x < m; x += 4) {
+        scale_four(w.factors, w.innovation, minus_precision, x, groups + 1);
         subtract_from_four({w.border[x], w.border.stride}, {w.factors, 4}, w.innovation, groups + 1, x / LANES * LANES, until);
     }
 }
 
-}  // namespace METRICFIT_TARGET
-}  // namespace metricfit
+}  // namespace metricfit::METRICFIT_TARGET

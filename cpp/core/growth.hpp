@@ -4,11 +4,11 @@
 // equations no longer hold then is the subject of restoring.hpp.
 #pragma once
 
-#include "border.hpp"
-#include "state.hpp"
+#include "core/kernels.hpp"
+#include "core/running.hpp"
+#include "core/state.hpp"
 
-namespace metricfit {
-inline namespace METRICFIT_TARGET {
+namespace metricfit::METRICFIT_TARGET {
 
 // The price at which a column of this mass is on the central path of its items' values.
 //
@@ -21,7 +21,7 @@ inline namespace METRICFIT_TARGET {
 // starts at the guess, if that is between the bounds. Those are right for sizes of one and more. Smaller ones, which there
 // are where items come in blocks, get the lowest price and shares that are too large: with the right ones some games of
 // 1000 items take four times as long.
-inline double central_price(const double* value, const double* weight, int groups, double size, double mass, double mu,
+METRICFIT_FUNCTION double central_price(const double* value, const double* weight, int groups, double size, double mass, double mu,
                             double guess, double precision) {
     const double sharpness = mass / mu;
     const double total = sum(groups, [=](int i) { return weight[i]; });
@@ -62,7 +62,7 @@ METRICFIT_INLINE void enter(Columns& columns, int a, int size_index, double mass
 
 // Put a column of this mass into play, centred at what each item costs (value); returns its central price, which the
 // column gets with the opposite sign, and fills in the items' shares.
-inline double open_column(const Problem& problem, Columns& columns, int size_index, const double* METRICFIT_RESTRICT value,
+METRICFIT_FUNCTION double open_column(const Problem& problem, Columns& columns, int size_index, const double* METRICFIT_RESTRICT value,
                           double size, double mass, double mu, double* METRICFIT_RESTRICT share) {
     const int a = columns.used, groups = problem.groups;
     mu *= parameters::path::ITEM_SHARE;
@@ -86,7 +86,7 @@ inline double open_column(const Problem& problem, Columns& columns, int size_ind
 }
 
 // Scale a player's columns to make room for a new one.
-inline void dilute(Columns& columns, double factor, int groups) {
+METRICFIT_FUNCTION void dilute(Columns& columns, double factor, int groups) {
     const int used = columns.used;
     each(used, groups, [&](int a, int i) { columns.inside[a][i] *= factor; });
     each(used, groups, [&](int a, int i) { columns.outside[a][i] *= factor; });
@@ -95,24 +95,21 @@ inline void dilute(Columns& columns, double factor, int groups) {
 }
 
 // What each item costs the adversary in a set of this size, against the predictor.
-inline void item_costs(const Problem& problem, const Iterate& it, Workspace& w, int column,
+METRICFIT_FUNCTION void item_costs(const Problem& problem, const Iterate& it, Workspace& w, int column,
                        double* METRICFIT_RESTRICT cost) {
     const int groups = problem.groups;
     const double* alpha = problem.alpha_t[column];
     const Columns& predictor = it.predictor;
-    once([&] {
-        double running = 0.0;
-        for (int i = groups - 1; i >= 0; --i) {
-            running += it.chain_mass[i + 1] * alpha[problem.chain[i + 1]];
-            cost[i] = running - problem.score[i];
-        }
-    });
+    const double *chain_mass = it.chain_mass, *score = problem.score;
+    const int* chain = problem.chain;
+    running_back(groups, [=](int i) { return chain_mass[i + 1] * alpha[chain[i + 1]]; },
+                 [=](int i, double of_later_sets) { cost[i] = of_later_sets - score[i]; });
     each(predictor.used, [&](int a) { w.running[a] = -alpha[predictor.size_index[a]]; });
     subtract_rows(cost, w.running, predictor.inside, predictor.used, 0, groups);
 }
 
 // Let the adversary play sets of this size too.
-inline void add_adversary(const Problem& problem, Iterate& it, Workspace& w, int column, double mass, double mu) {
+METRICFIT_FUNCTION void add_adversary(const Problem& problem, Iterate& it, Workspace& w, int column, double mass, double mu) {
     dilute(it.adversary, 1.0 - mass, problem.groups);
     double* cost = w.scratch[0];
     item_costs(problem, it, w, column, cost);
@@ -120,7 +117,7 @@ inline void add_adversary(const Problem& problem, Iterate& it, Workspace& w, int
 }
 
 // Minus what each item earns the predictor in a set of this size, against this adversary.
-inline void item_losses(const Problem& problem, const Columns& adversary, const double* multiplier, Workspace& w, int row,
+METRICFIT_FUNCTION void item_losses(const Problem& problem, const Columns& adversary, const double* multiplier, Workspace& w, int row,
                         double* METRICFIT_RESTRICT loss) {
     const double* alpha = problem.alpha[row];
     double bonus = 0.0;
@@ -135,7 +132,7 @@ inline void item_losses(const Problem& problem, const Columns& adversary, const 
 // The new column interpolates between its neighbours among the sizes in play, whose masses shrink accordingly: every item
 // keeps its probability, and since the tables are smooth in the size, the payoffs hardly change. False if the neighbours
 // are too rare to give `least` mass.
-inline bool split_column(const Problem& problem, Iterate& it, Workspace& w, int size_index, double mu, double least,
+METRICFIT_FUNCTION bool split_column(const Problem& problem, Iterate& it, Workspace& w, int size_index, double mu, double least,
                          bool of_adversary) {
     Columns& columns = of_adversary ? it.adversary : it.predictor;
     const double* sizes = of_adversary ? problem.adversary_sizes : problem.predictor_sizes;
@@ -193,7 +190,7 @@ struct Range {
 
 // Fill in how much of the chain's sets near this size makes sets of this size on average: half of their probability on one
 // side, and on the other as much as balances it.
-inline Range nearby(const Problem& problem, const double* chain_mass, int row, double* METRICFIT_RESTRICT share) {
+METRICFIT_FUNCTION Range nearby(const Problem& problem, const double* chain_mass, int row, double* METRICFIT_RESTRICT share) {
     const int groups = problem.groups;
     const double *sizes = problem.predictor_sizes, size = sizes[row];
     const int* chain = problem.chain;
@@ -220,7 +217,7 @@ inline Range nearby(const Problem& problem, const double* chain_mass, int row, d
 //
 // The new column gets a little of everything, spread as on the central path, and most of its mass from the chain's sets of
 // about its size: what items are worth to the adversary hardly changes by that.
-inline void add_predictor(const Problem& problem, Iterate& it, Workspace& w, int row, double mass, double mu) {
+METRICFIT_FUNCTION void add_predictor(const Problem& problem, Iterate& it, Workspace& w, int row, double mass, double mu) {
     Columns& predictor = it.predictor;
     const int groups = problem.groups, a = predictor.used;
     double *loss = w.scratch[0], *share = w.scratch[1], *moved = w.factor, *chain_mass = it.chain_mass;
@@ -235,13 +232,8 @@ inline void add_predictor(const Problem& problem, Iterate& it, Workspace& w, int
         open_column(problem, predictor, row, loss, problem.predictor_sizes[row], mass + taken, mu, share);
     each(last + 1 - first, [=](int x) { chain_mass[first + x] -= moved[first + x]; });
     double* above = w.factor_2;  // what the sets that hold an item give
-    once([&] {
-        double running = 0.0;
-        for (int i = groups - 1; i >= 0; --i) {
-            if (first <= i + 1 && i + 1 <= last) running += moved[i + 1];
-            above[i] = running;
-        }
-    });
+    running_back(groups, [=](int i) { return first <= i + 1 && i + 1 <= last ? moved[i + 1] : 0.0; },
+                 [=](int i, double total) { above[i] = total; });
     double *inside = predictor.inside[a], *outside = predictor.outside[a];
     double *dual_inside = predictor.dual_inside[a], *dual_outside = predictor.dual_outside[a];
     each(groups, [=](int i) {
@@ -260,7 +252,7 @@ inline void add_predictor(const Problem& problem, Iterate& it, Workspace& w, int
 // A column whose best set gains less than `level` by some amount has at most mass `gap` over that amount in any solution.
 // Its mass is missing until the next step, so that only little may go. A size that had to join again stays: there are
 // games that would drop and miss the same sizes in turn for ever.
-inline bool drop_columns(Columns& columns, const double* gain, double level, double gap, int groups) {
+METRICFIT_FUNCTION bool drop_columns(Columns& columns, const double* gain, double level, double gap, int groups) {
     static_assert(MAX_COLUMNS <= 64, "one bit per column");
     const int used = columns.used;
     const double least = parameters::growth::USELESS_GAPS * gap;
@@ -300,5 +292,4 @@ inline bool drop_columns(Columns& columns, const double* gain, double level, dou
     return true;
 }
 
-}  // namespace METRICFIT_TARGET
-}  // namespace metricfit
+}  // namespace metricfit::METRICFIT_TARGET

@@ -12,15 +12,14 @@
 //     dQ = D^-1 (g - V pi),    dP = E^-1 (h + U y),    pi = T s + T X t,    y = T' t - Y T s
 //
 // where s = c + U' E^-1 h, t = V' D^-1 g and T = (I + X Y)^-1. Items are taken eight at a time, and their matrices are cut
-// into tiles (tiles.hpp). `pull`, `seen`, `met` and `free` hold -c (then -s), -y, pi and -t, for eight items one after the
-// other, factor by factor. The last eight are filled up with items that weigh nothing.
+// into tiles (tiles.hpp). The last eight are filled up with items that weigh nothing.
+// Here the matrices are computed, in answering.hpp they are applied.
 #pragma once
 
-#include "state.hpp"
-#include "tiles.hpp"
+#include "core/state.hpp"
+#include "core/tiles.hpp"
 
-namespace metricfit {
-inline namespace METRICFIT_TARGET {
+namespace metricfit::METRICFIT_TARGET {
 
 // The diagonal of one player's marginals, and what it is made of.
 inline void weigh(const Problem& problem, const Columns& columns, const Side& side, double regularisation) {
@@ -28,10 +27,12 @@ inline void weigh(const Problem& problem, const Columns& columns, const Side& si
     const double* METRICFIT_RESTRICT weight = problem.weight;
     for (int a = 0; a < columns.used; ++a) {
         const double *METRICFIT_RESTRICT inside = columns.inside[a], *METRICFIT_RESTRICT outside = columns.outside[a];
-        const double *METRICFIT_RESTRICT dual_in = columns.dual_inside[a], *METRICFIT_RESTRICT dual_out = columns.dual_outside[a];
+        const double* METRICFIT_RESTRICT dual_in = columns.dual_inside[a];
+        const double* METRICFIT_RESTRICT dual_out = columns.dual_outside[a];
         double *METRICFIT_RESTRICT per_inside = side.per_inside[a], *METRICFIT_RESTRICT per_outside = side.per_outside[a];
         double *METRICFIT_RESTRICT inv_diag = side.inv_diag[a], *METRICFIT_RESTRICT out = side.out[a];
         double *METRICFIT_RESTRICT weighed = side.weighed[a], *METRICFIT_RESTRICT weighed_out = side.weighed_out[a];
+#pragma GCC ivdep
         for (int i = 0; i < groups; ++i) {
             // One division for three: it takes as long as ten products.
             const double both = inside[i] * outside[i];
@@ -88,11 +89,6 @@ METRICFIT_INLINE Answers answers_of(const Problem& problem, const Iterate& it, c
     return {w.blocks, w.answers, it.adversary.used, it.predictor.used, problem.constraints, w.wide, problem.groups};
 }
 
-// Four factors' numbers for eight items: of `pull`, `seen`, `met` or `free`.
-METRICFIT_INLINE double* moment(double* data, const Workspace& w, int eight) {
-    return data + static_cast<std::ptrdiff_t>(eight) * LANES * w.wide;
-}
-
 // T and its products for eight items, by the Cholesky factors C of Y and R of I + C' X C.
 //
 // T = C'^-1 (R R')^-1 C': triangular factors lose little to rounding if the diagonals differ widely.
@@ -104,7 +100,8 @@ inline void couple(const Workspace& w, const Answers& answers, int eight) {
         at += tiles * tiles * TILE;
         return result;
     };
-    const Tiles x = take(), y = take(), c = take(), c_t = take(), r = take(), r_t = take(), minus_xc = take(), solved = take();
+    const Tiles x = take(), y = take(), c = take(), c_t = take(), r = take(), r_t = take();
+    const Tiles minus_xc = take(), solved = take();
     double *inv_c = at, *inv_r = at + tiles * ROW;
     gram(x, {w.cross_on.data, w.cross_on.stride}, w.predictor.inv_diag[0] + first, w.predictor.inv_diag.stride, answers.f);
     gram(y, {w.basis.data, w.basis.stride}, w.adversary.inv_diag[0] + first, w.adversary.inv_diag.stride, answers.q);
@@ -162,6 +159,7 @@ METRICFIT_INLINE void answer_columns(double* METRICFIT_RESTRICT target, std::ptr
                                      int count) {
     for (int x = 0; x < matrix.count; ++x) {
         for (int k = 0; k < matrix.count; ++k) {
+#pragma GCC unroll 4
             for (int i = 0; i < LANES; i += WIDTH) {
                 Vector tile[4][4];
 #pragma GCC unroll 4
@@ -219,149 +217,4 @@ inline void reduce_items(const Problem& problem, const Iterate& it, const Worksp
     }
 }
 
-// target = (keep ? target : 0) - the columns' factors times inv_diag and right-hand sides, summed, for eight items.
-METRICFIT_INLINE void subtract_sum(double* METRICFIT_RESTRICT target, Matrix factors, const Side& side, int count, int wide,
-                                   int eight, bool keep) {
-    for (int i = 0; i < LANES; i += WIDTH) {
-        const double *inv_diag = side.inv_diag[0] + LANES * eight + i, *rhs = side.rhs[0] + LANES * eight + i;
-        for (int x = 0; x < wide; x += 4) {
-            double* own = target + LANES * x + i;
-            Vector value[4];
-#pragma GCC unroll 4
-            for (int c = 0; c < 4; ++c) value[c] = keep ? load(own + LANES * c) : Vector{};
-            for (int a = 0; a < count; ++a) {
-                const double* f = factors[a] + x;
-                const Vector v = load(inv_diag + a * side.inv_diag.stride) * load(rhs + a * side.rhs.stride);
-#pragma GCC unroll 4
-                for (int c = 0; c < 4; ++c) value[c] -= f[c] * v;
-            }
-#pragma GCC unroll 4
-            for (int c = 0; c < 4; ++c) store(own + LANES * c, value[c]);
-        }
-    }
-}
-
-// target = -(row @ matrix + other_row @ other), for each of eight items.
-METRICFIT_INLINE void subtract_both(double* METRICFIT_RESTRICT target, const double* METRICFIT_RESTRICT row, Tiles matrix,
-                                    const double* METRICFIT_RESTRICT other_row, Tiles other) {
-    for (int i = 0; i < LANES; i += WIDTH) {
-        for (int x = 0; x < matrix.count; ++x) {
-            Vector value[4] = {};
-            for (int k = 0; k < matrix.count; ++k) {
-                const double *tile = matrix(k, x) + i, *other_tile = other(k, x) + i;
-                const double *v = row + ROW * k + i, *u = other_row + ROW * k + i;
-#pragma GCC unroll 4
-                for (int r = 0; r < 4; ++r) {
-#pragma GCC unroll 4
-                    for (int c = 0; c < 4; ++c) {
-                        value[c] -= load(v + LANES * r) * load(tile + entry(r, c));
-                        value[c] -= load(u + LANES * r) * load(other_tile + entry(r, c));
-                    }
-                }
-            }
-            for (int c = 0; c < 4; ++c) store(target + ROW * x + LANES * c + i, value[c]);
-        }
-    }
-}
-
-// What both players meet and see, `met` and `seen`, from their right-hand sides and from `pull`.
-inline void exchange(const Answers& answers, const Workspace& w) {
-    for (int eight = 0; eight < eights(answers.groups); ++eight) {
-        double *pull = moment(w.pull, w, eight), *free = moment(w.free, w, eight);
-        subtract_sum(free, w.basis, w.adversary, answers.q, w.wide, eight, false);
-        subtract_sum(pull, w.cross_on, w.predictor, answers.f, w.wide, eight, true);
-        subtract_both(moment(w.met, w, eight), pull, answers.t_transposed(eight), free, answers.t_x(eight));
-        subtract_both(moment(w.seen, w, eight), free, answers.minus_t(eight), pull, answers.y_t(eight));
-    }
-}
-
-// Four columns of a player; where there are fewer, the last one again.
-struct FourColumns {
-    int column[4];
-    METRICFIT_INLINE FourColumns(int first, int count) {
-        for (int k = 0; k < 4; ++k) column[k] = smaller(first + k, count - 1);
-    }
-};
-
-// rhs - factors @ row of four columns, for as many items as a vector holds.
-METRICFIT_INLINE void unmet(Vector (&value)[4], const FourColumns& four, const Side& side, Matrix factors, const double* row,
-                            int wide, int i) {
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; ++k) value[k] = load(side.rhs[four.column[k]] + i);
-    for (int r = 0; r < wide; ++r) {
-        const Vector v = load(row + LANES * r);
-#pragma GCC unroll 4
-        for (int k = 0; k < 4; ++k) value[k] -= factors[four.column[k]][r] * v;
-    }
-}
-
-// Steps of a player's columns: inv_diag (rhs - factors @ rows), where `rows` is `met` or `seen`.
-inline void step_columns(const Side& side, Matrix factors, double* rows, const Workspace& w, int count, int groups) {
-    for (int a = 0; a < count; a += 4) {
-        const FourColumns four(a, count);
-        for (int i = 0; i < whole_eights(groups); i += WIDTH) {
-            Vector value[4];
-            unmet(value, four, side, factors, moment(rows, w, i / LANES) + i % LANES, w.wide, i);
-#pragma GCC unroll 4
-            for (int k = 0; k < 4; ++k) {
-                store(side.step[four.column[k]] + i, load(side.inv_diag[four.column[k]] + i) * value[k]);
-            }
-        }
-    }
-}
-
-// Sums of those steps over the items without writing them down: sums[0] weighed by the items' numbers, sums[1] by `out` too.
-inline void sum_steps(const Side& side, Matrix factors, double* rows, const Workspace& w, int count, int groups) {
-    for (int a = 0; a < count; a += 4) {
-        const FourColumns four(a, count);
-        Vector total[LANES] = {};
-        for (int i = 0; i < whole_eights(groups); i += WIDTH) {
-            Vector value[4];
-            unmet(value, four, side, factors, moment(rows, w, i / LANES) + i % LANES, w.wide, i);
-#pragma GCC unroll 4
-            for (int k = 0; k < 4; ++k) {
-                total[k] += load(side.weighed[four.column[k]] + i) * value[k];
-                total[4 + k] += load(side.weighed_out[four.column[k]] + i) * value[k];
-            }
-        }
-        double found[LANES];
-        store_sums(found, total);
-        for (int k = 0; k < 4; ++k) {
-            w.sums[0][four.column[k]] = found[k];
-            w.sums[1][four.column[k]] = found[4 + k];
-        }
-    }
-}
-
-// Without columns of the predictor every column is a factor of its own.
-inline void answer_alone(const Problem& problem, const Workspace& w, int q) {
-    const Side& side = w.adversary;
-    for (int eight = 0; eight < eights(problem.groups); ++eight) {
-        double *pull = moment(w.pull, w, eight), *seen = moment(w.seen, w, eight);
-        const int first = LANES * eight;
-        for (int b = 0; b < q; ++b) {
-            for (int i = 0; i < LANES; i += WIDTH) {
-                const Vector rhs = load(side.rhs[b] + first + i), c = load(pull + LANES * b + i);
-                const Vector value = load(side.inv_diag[b] + first + i) * (rhs + c);
-                store(side.step[b] + first + i, value);
-                store(seen + LANES * b + i, -value);
-            }
-        }
-        for (int x = LANES * q; x < LANES * w.wide; ++x) seen[x] = 0.0;
-    }
-}
-
-// Steps of both players' marginals, and `seen`, from their right-hand sides and `pull`.
-inline void answer_items(const Problem& problem, const Iterate& it, const Workspace& w) {
-    const int q = it.adversary.used, f = it.predictor.used;
-    if (f == 0) {
-        answer_alone(problem, w, q);
-        return;
-    }
-    exchange(answers_of(problem, it, w), w);
-    step_columns(w.predictor, w.cross_on, w.seen, w, f, problem.groups);
-    step_columns(w.adversary, w.basis, w.met, w, q, problem.groups);
-}
-
-}  // namespace METRICFIT_TARGET
-}  // namespace metricfit
+}  // namespace metricfit::METRICFIT_TARGET

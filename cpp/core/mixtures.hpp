@@ -5,9 +5,9 @@
 #include <numeric>
 #include <vector>
 
-#include "parameters.hpp"
-#include "strategy.hpp"
-#include "target.hpp"
+#include "core/parameters.hpp"
+#include "core/strategy.hpp"
+#include "core/target.hpp"
 
 namespace metricfit {
 

@@ -2,8 +2,10 @@
 // mathematical constant.
 //
 // "Evolution" below means: found together with the others by an evolution strategy on recorded training games other than
-// the benchmark's. Changed one by one they had all seemed to be at their best.
+// the benchmark's. Changed one by one they had all seemed to be at their best. "By hand" means: no search is on record.
 #pragma once
+
+#include "core/execution.hpp"
 
 namespace metricfit {
 
@@ -36,7 +38,7 @@ constexpr double SPARE_OF_BLOCKS = 0.2;
 namespace metricfit::parameters::path {
 
 // Where the path is followed to, complementary products of items are this share of all others. Each column has two per
-// item. With equal products, a new column would shift the path by nearly as much as all the rest. Tried in steps of 0.1.
+// item. With equal products, a new column would shift the path by nearly as much as all the rest. By hand.
 constexpr double ITEM_SHARE = 0.3;
 // A duality gap from here on means that the step broke down. A guard.
 constexpr double HIGHEST_GAP = 1e15;
@@ -56,13 +58,15 @@ constexpr double STEEPEST_SHARE = 0.165;
 constexpr double LARGEST_SHARE = 0.017;
 // And a little, for games where all scores and tables are zero. A guard.
 constexpr double LEAST_TARGET = 1e-12;
+// A size that differs from the weight of the positive scores by this share is the same. Rounding.
+constexpr double ROUNDING = 1e-12;
 // First multiplier of a constraint, and its slack. By hand.
 constexpr double MULTIPLIER = 0.1;
 // Mass of all of the predictor's opening sizes together. By hand.
 constexpr double OPENING_MASS = 0.5;
 // Duality gap, in units of the metric, before the first look at best responses. Evolution.
 constexpr double FIRST_AIM = 0.13;
-// Share of alpha, as a norm, that Newton steps leave aside at first. By hand: less makes steps dearer, not fewer.
+// Share of alpha, as a norm, that Newton steps leave aside at first. By hand.
 constexpr double LEFT_ASIDE = 1e-2;
 
 }  // namespace metricfit::parameters::start
@@ -107,15 +111,27 @@ constexpr double MOST_MASS = 0.175;
 // A column joins between its neighbours if it gets this share of that mass. Evolution.
 constexpr double SPLIT_LEAST = 0.24;
 constexpr double SPLIT_LEAST_P = 0.2;
-// Columns that may join at a look, before the gap is LATE tolerances and after. Evolution.
+// Columns that may join at a look, before the gap is LATE tolerances and after. Evolution, but JOINING_P by hand.
 constexpr int JOINING = 2, JOINING_LATE = 10;
 constexpr int JOINING_P = 4, JOINING_LATE_P = 6;
-// One column joins among neighbours that are this fraction of all sizes apart. Evolution.
+// One column joins among neighbours that are this fraction of all sizes apart. Evolution, but RADIUS_PARTS_P by hand.
 constexpr int RADIUS_PARTS = 11, RADIUS_PARTS_P = 20, RADIUS_PARTS_LATE = 29;
 // From this many columns of both players on items are grouped. By hand.
 constexpr int GROUPED_FROM = 6;
 
 }  // namespace metricfit::parameters::solver
+
+namespace metricfit::parameters::attempts {
+
+// Runs of the method on a device, each if those before missed: what is added to the curvature in a Newton step, how many
+// times the usual number of steps are allowed, and the share of the tolerance that is aimed at. The same numbers as
+// metricfit.solvers.fast has.
+constexpr int COUNT = 6;
+METRICFIT_INLINE constexpr double regularisation(int attempt) { return attempt % 3 == 0 ? 1e-6 : attempt % 3 == 1 ? 1e-8 : 1e-4; }
+METRICFIT_INLINE constexpr int patience(int attempt) { return attempt % 3 == 0 ? 1 : 4; }
+METRICFIT_INLINE constexpr double target(int attempt) { return attempt < 3 ? 0.99 : 0.1; }
+
+}  // namespace metricfit::parameters::attempts
 
 namespace metricfit::parameters::stepping {
 
@@ -129,9 +145,9 @@ constexpr double FAR = 16.0;
 // How much further the third solve hopes to come: a multiple of the step length, and a constant. Evolution.
 constexpr double FURTHER = 1.65;
 constexpr double FURTHER_BY = 0.25;
-// It is kept if both step lengths together are this share of what they were. By hand.
+// It is kept if both step lengths together are this share of what they were. Evolution.
 constexpr double WORTHWHILE = 0.5;
-// It is tried if the shorter step length is in between. By hand.
+// It is tried if the shorter step length is in between. Evolution, and by hand.
 constexpr double TOO_SHORT = 0.05;
 constexpr double LONG_ENOUGH = 0.9;
 // Target of the products: so many times the ratio by which an affine step would shrink the gap. Evolution.
@@ -198,6 +214,12 @@ namespace metricfit::parameters::pricing {
 
 // From one descent in so many neighbours on, an order is sorted with wide strides first. By hand.
 constexpr int NEARLY_SORTED = 8;
+// Levels that are tried for a least total before groups are sorted. By hand.
+constexpr int MOST_LEVELS = 12;
+// Levels after the first that a bound which is enough is still improved by, unless it is off by one item at most. Mixtures
+// of strategies prove less if bounds are just enough: without this, games with a constraint on the precision took 3 %
+// (n = 100) to 10 % (n = 400) more steps. By hand.
+constexpr int IMPROVING_LEVELS = 2;
 
 }  // namespace metricfit::parameters::pricing
 

@@ -7,9 +7,9 @@
 #include <numeric>
 #include <vector>
 
-#include "mixtures.hpp"
-#include "referee.hpp"
-#include "target.hpp"
+#include "core/mixtures.hpp"
+#include "core/referee.hpp"
+#include "core/target.hpp"
 
 namespace metricfit {
 

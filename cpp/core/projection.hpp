@@ -17,7 +17,7 @@
 #include <limits>
 #include <vector>
 
-#include "arrays.hpp"
+#include "core/arrays.hpp"
 
 namespace metricfit {
 

@@ -10,7 +10,7 @@
 #include <numeric>
 #include <vector>
 
-#include "strategy.hpp"
+#include "core/strategy.hpp"
 
 namespace metricfit {
 

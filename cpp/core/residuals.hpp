@@ -1,14 +1,13 @@
 // Residuals of every linear equation of the optimality conditions; and the tables where columns in play meet.
 #pragma once
 
-#include "coupling.hpp"
-#include "filtering.hpp"
+#include "core/kernels.hpp"
+#include "core/state.hpp"
 
-namespace metricfit {
-inline namespace METRICFIT_TARGET {
+namespace metricfit::METRICFIT_TARGET {
 
 // Looks up the tables where columns in play meet the chain and each other, and what follows from that.
-inline void gather_tables(const Problem& problem, Iterate& it, Workspace& w, double left_aside) {
+METRICFIT_FUNCTION void gather_tables(const Problem& problem, Iterate& it, Workspace& w, double left_aside) {
     const Columns &adversary = it.adversary, &predictor = it.predictor;
     const int q = adversary.used, last = problem.columns - 1;
     each(problem.groups + 1, [&](int j) {
@@ -19,6 +18,8 @@ inline void gather_tables(const Problem& problem, Iterate& it, Workspace& w, dou
         }
         w.chain_beta[j][q] = beta[0];
         w.chain_beta[j][q + 1] = beta[last];
+        for (int b = q; b < whole_eights(q); ++b) w.chain_alpha[j][b] = 0.0;
+        for (int b = q + 2; b < whole_eights(q + 2); ++b) w.chain_beta[j][b] = 0.0;
     });
     each(predictor.used, q, [&](int a, int b) {
         w.cross[a][b] = w.cross_t[b][a] = problem.alpha[predictor.size_index[a]][adversary.size_index[b]];
@@ -29,57 +30,58 @@ inline void gather_tables(const Problem& problem, Iterate& it, Workspace& w, dou
     factorise_alpha(problem, it, w, left_aside);
 }
 
-// Residuals of the items' equations. Only up to whole eights of items, and of columns in fours; see subtract_from_four.
-inline void item_residuals(const Problem& problem, const Iterate& it, const Workspace& w) {
+// Minus the residuals of the items' equations. Memory is written up to whole eights of items and fours of columns.
+METRICFIT_FUNCTION void item_residuals(const Problem& problem, const Iterate& it, const Workspace& w) {
     const Columns &adversary = it.adversary, &predictor = it.predictor;
     const int q = adversary.used, f = predictor.used, groups = problem.groups;
+    const double *score = problem.score, *positive = problem.positive;
+    double* bonus = w.running;  // what the constraints pay each column for a positive item
     each(f, [&](int a) {
         const int row = predictor.size_index[a];
-        const double price = predictor.price[a];
-        const double bonus = sum(problem.constraints, [&](int c) { return it.multiplier[c] * problem.gain[c][row]; });
-        const double *METRICFIT_RESTRICT dual_in = predictor.dual_inside[a], *METRICFIT_RESTRICT dual_out = predictor.dual_outside[a];
-        const double* METRICFIT_RESTRICT positive = problem.positive;
-        double* METRICFIT_RESTRICT target = w.predictor.neg_residual[a];
-        for (int i = 0; i < groups; ++i) target[i] = price - bonus * positive[i] - dual_in[i] + dual_out[i];
+        bonus[a] = thread_sum(problem.constraints, [&](int c) { return it.multiplier[c] * problem.gain[c][row]; });
+    });
+    each(f, groups, [&](int a, int i) {
+        w.predictor.neg_residual[a][i] =
+            predictor.price[a] - bonus[a] * positive[i] - predictor.dual_inside[a][i] + predictor.dual_outside[a][i];
     });
     subtract_products(w.predictor.neg_residual, w.cross_t, adversary.inside, f, q, groups);
-    // What the chain takes from an item are its sets from there on.
-    each(q, [&](int b) {
-        double* target = w.adversary.neg_residual[b];
-        double taken = 0.0;
-        for (int j = groups; j > 0; --j) {
-            taken -= it.chain_mass[j] * w.chain_alpha[j][b];
-            target[j - 1] = taken;
-        }
-    });
+    sum_later_sets(w.adversary.neg_residual, it.chain_mass, w.chain_alpha, q, groups);
     subtract_products(w.adversary.neg_residual, w.cross, predictor.inside, q, f, groups);
-    each(q, [&](int b) {
-        const double price = adversary.price[b];
-        const double *METRICFIT_RESTRICT dual_in = adversary.dual_inside[b], *METRICFIT_RESTRICT dual_out = adversary.dual_outside[b];
-        const double* METRICFIT_RESTRICT score = problem.score;
-        double* METRICFIT_RESTRICT target = w.adversary.neg_residual[b];
-        for (int i = 0; i < groups; ++i) target[i] += score[i] - price + dual_in[i] - dual_out[i];
+    each(q, groups, [&](int b, int i) {
+        w.adversary.neg_residual[b][i] +=
+            score[i] - adversary.price[b] + adversary.dual_inside[b][i] - adversary.dual_outside[b][i];
     });
 }
 
+// Sums over the items of each column's dual variables `outside`, and of its marginals.
+METRICFIT_FUNCTION void sum_marginals(const Problem& problem, const Columns& columns, Matrix sums) {
+    const double* weight = problem.weight;
+    row_sums(columns.used, problem.groups, [&](int a, int i) { return weight[i] * columns.dual_outside[a][i]; },
+             [&](int a, double outside) { sums[0][a] = outside; });
+    row_sums(columns.used, problem.groups, [&](int a, int i) { return weight[i] * columns.inside[a][i]; },
+             [&](int a, double inside) { sums[1][a] = inside; });
+}
+
 // Residuals of the adversary's masses and prices, and of the sum of its masses.
-inline void adversary_residuals(const Problem& problem, const Iterate& it, const Workspace& w, const Border& at) {
+METRICFIT_FUNCTION void adversary_residuals(const Problem& problem, const Iterate& it, const Workspace& w, const Border& at) {
     const Columns &adversary = it.adversary, &predictor = it.predictor;
     const int q = at.q, groups = problem.groups;
-    double* residual = w.residual_border;
+    double *residual = w.residual_border, *minus_beta = w.running;  // of the chain's sets together
+    each(whole_eights(q + 2), [=](int b) { minus_beta[b] = 0.0; });
+    subtract_rows(minus_beta, it.chain_mass, w.chain_beta, groups + 1, 0, whole_eights(q + 2));
+    const double all_scores = sum(groups, [&](int i) { return problem.weight[i] * problem.score[i]; });
+    sum_marginals(problem, adversary, w.sums);
     each(q + 2, [&](int b) {
         const int end = MAX_COLUMNS + b - q;
         const int column = b < q ? adversary.size_index[b] : b == q ? 0 : problem.columns - 1;
-        double value = it.eta - adversary.dual_mass[b < q ? b : end];
-        for (int j = 0; j <= groups; ++j) value += it.chain_mass[j] * w.chain_beta[j][b];
+        double value = it.eta - adversary.dual_mass[b < q ? b : end] - minus_beta[b];
         for (int a = 0; a < at.f; ++a) value += predictor.mass[a] * problem.beta[predictor.size_index[a]][column];
         if (b < q) {
             const double size = problem.adversary_sizes[column];
-            const double *inside = adversary.inside[b], *dual_outside = adversary.dual_outside[b];
-            value -= size * adversary.price[b] + sum(groups, [&](int i) { return problem.weight[i] * dual_outside[i]; });
-            residual[at.prices + b] = sum(groups, [&](int i) { return problem.weight[i] * inside[i]; }) - size * adversary.mass[b];
+            value -= size * adversary.price[b] + w.sums[0][b];
+            residual[at.prices + b] = w.sums[1][b] - size * adversary.mass[b];
         } else if (b > q) {
-            value -= sum(groups, [&](int i) { return problem.weight[i] * problem.score[i]; });
+            value -= all_scores;
         }
         residual[at.masses + b] = value;
     });
@@ -91,56 +93,46 @@ inline void adversary_residuals(const Problem& problem, const Iterate& it, const
 }
 
 // Residuals of the predictor's masses and prices.
-inline void predictor_residuals(const Problem& problem, const Iterate& it, const Workspace& w, const Border& at) {
+METRICFIT_FUNCTION void predictor_residuals(const Problem& problem, const Iterate& it, const Workspace& w, const Border& at) {
     const Columns &adversary = it.adversary, &predictor = it.predictor;
-    const int groups = problem.groups;
+    sum_marginals(problem, predictor, w.sums);
     each(at.f, [&](int a) {
         const int row = predictor.size_index[a];
         const double *beta = problem.beta[row], size = problem.predictor_sizes[row];
-        const double *inside = predictor.inside[a], *dual_outside = predictor.dual_outside[a];
-        double value = size * predictor.price[a] + predictor.dual_mass[a] - it.rho;
-        value += sum(groups, [&](int i) { return problem.weight[i] * dual_outside[i]; });
+        double value = size * predictor.price[a] + predictor.dual_mass[a] - it.rho + w.sums[0][a];
         value += beta[0] * adversary.mass[MAX_COLUMNS] + beta[problem.columns - 1] * adversary.mass[MAX_COLUMNS + 1];
         for (int b = 0; b < at.q; ++b) value += beta[adversary.size_index[b]] * adversary.mass[b];
         for (int c = 0; c < problem.constraints; ++c) value += it.multiplier[c] * problem.offset[c][row];
         w.residual_border[a] = value;
-        w.residual_border[at.prices_p + a] =
-            size * predictor.mass[a] - sum(groups, [&](int i) { return problem.weight[i] * inside[i]; });
+        w.residual_border[at.prices_p + a] = size * predictor.mass[a] - w.sums[1][a];
     });
 }
 
 // Residuals of the chain's sets, and of the sum of the predictor's masses.
-inline void chain_residuals(const Problem& problem, const Iterate& it, const Workspace& w, const Border& at) {
+METRICFIT_FUNCTION void chain_residuals(const Problem& problem, const Iterate& it, const Workspace& w, const Border& at) {
     const Columns& adversary = it.adversary;
     const int q = at.q, groups = problem.groups;
-    const double empty = adversary.mass[MAX_COLUMNS], full = adversary.mass[MAX_COLUMNS + 1];
-    each(groups + 1, [&](int j) {
-        const double* beta = w.chain_beta[j];
-        double value = it.chain_slack[j] - it.rho + beta[q] * empty + beta[q + 1] * full;
-        for (int b = 0; b < q; ++b) value += beta[b] * adversary.mass[b];
-        for (int c = 0; c < problem.constraints; ++c) value += it.multiplier[c] * problem.chain_gain[c][j];
-        w.residual_chain[j] = value;
+    double* mass = w.running;  // those of both ends last
+    each(whole_eights(q + 2), [&](int b) {
+        mass[b] = b < q ? adversary.mass[b] : b < q + 2 ? adversary.mass[MAX_COLUMNS + b - q] : 0.0;
     });
+    multiply_rows(w.residual_chain, w.chain_beta, mass, groups + 1, whole_eights(q + 2));
+    each(groups + 1, [&](int j) {
+        double value = it.chain_slack[j] - it.rho;
+        for (int c = 0; c < problem.constraints; ++c) value += it.multiplier[c] * problem.chain_gain[c][j];
+        w.residual_chain[j] += value;
+    });
+    add_earlier_items(w.residual_chain, w.chain_alpha, problem.weight, adversary.inside, q, groups);
+    const double of_sets = sum(groups + 1, [&](int j) { return it.chain_mass[j]; });
     once([&] {
-        double* hit = w.running;  // of each column, what is in the set
-        for (int b = 0; b < q; ++b) hit[b] = 0.0;
-        for (int j = 1; j <= groups; ++j) {
-            double value = 0.0;
-            for (int b = 0; b < q; ++b) {
-                hit[b] += problem.weight[j - 1] * adversary.inside[b][j - 1];
-                value += w.chain_alpha[j][b] * hit[b];
-            }
-            w.residual_chain[j] += value;
-        }
-        double total = 1.0;
-        for (int j = 0; j <= groups; ++j) total -= it.chain_mass[j];
+        double total = 1.0 - of_sets;
         for (int a = 0; a < at.f; ++a) total -= it.predictor.mass[a];
         w.residual_border[at.levels + 1] = total;
     });
 }
 
 // Residuals of the constraints.
-inline void constraint_residuals(const Problem& problem, const Iterate& it, const Workspace& w, const Border& at) {
+METRICFIT_FUNCTION void constraint_residuals(const Problem& problem, const Iterate& it, const Workspace& w, const Border& at) {
     const Columns& predictor = it.predictor;
     each(problem.constraints, [&](int c) {
         double slack = -it.multiplier_slack[c];
@@ -149,7 +141,7 @@ inline void constraint_residuals(const Problem& problem, const Iterate& it, cons
             const int row = predictor.size_index[a];
             const double* inside = predictor.inside[a];
             const double hits =
-                sum(problem.groups, [&](int i) { return problem.weight[i] * problem.positive[i] * inside[i]; });
+                thread_sum(problem.groups, [&](int i) { return problem.weight[i] * problem.positive[i] * inside[i]; });
             slack += predictor.mass[a] * problem.offset[c][row] + problem.gain[c][row] * hits;
         }
         w.residual_border[at.multipliers + c] = slack;
@@ -157,7 +149,7 @@ inline void constraint_residuals(const Problem& problem, const Iterate& it, cons
 }
 
 // All residuals. Unless columns or groups have `changed`, what was looked up in the tables is still valid.
-inline void evaluate(const Problem& problem, Iterate& it, Workspace& w, bool changed, double left_aside) {
+METRICFIT_FUNCTION void evaluate(const Problem& problem, Iterate& it, Workspace& w, bool changed, double left_aside) {
     const Border at = border_of(problem, it);
     if (changed) gather_tables(problem, it, w, left_aside);
     item_residuals(problem, it, w);
@@ -167,5 +159,4 @@ inline void evaluate(const Problem& problem, Iterate& it, Workspace& w, bool cha
     constraint_residuals(problem, it, w, at);
 }
 
-}  // namespace METRICFIT_TARGET
-}  // namespace metricfit
+}  // namespace metricfit::METRICFIT_TARGET

@@ -1,13 +1,12 @@
 // The first point of the interior point method.
 #pragma once
 
-#include "growth.hpp"
-#include "state.hpp"
+#include "core/growth.hpp"
+#include "core/state.hpp"
 
-namespace metricfit {
-inline namespace METRICFIT_TARGET {
+namespace metricfit::METRICFIT_TARGET {
 
-inline void clear(Columns& columns, int sizes) {
+METRICFIT_FUNCTION void clear(Columns& columns, int sizes) {
     each(MAX_COLUMNS + 2, [&](int a) { columns.mass[a] = columns.dual_mass[a] = 0.0; });
     each(MAX_COLUMNS, [&](int a) { columns.price[a] = 0.0; });
     each(sizes, [&](int x) { columns.member[x] = columns.dropped[x] = false; });
@@ -15,7 +14,7 @@ inline void clear(Columns& columns, int sizes) {
 }
 
 // Take everything out of play.
-inline void clear(const Problem& problem, Iterate& it) {
+METRICFIT_FUNCTION void clear(const Problem& problem, Iterate& it) {
     clear(it.adversary, problem.columns);
     clear(it.predictor, problem.rows);
     each(problem.groups + 1, [&](int j) { it.chain_mass[j] = it.chain_slack[j] = 0.0; });
@@ -31,14 +30,15 @@ struct Start {
 
 // Set up a centred first point: sizes near the number of positive scores, a uniform chain. `opening` lists rows of the
 // tables that the predictor has in play from the start.
-inline Start start(const Problem& problem, Iterate& it, Workspace& w, const int* opening, int openings) {
+METRICFIT_FUNCTION Start start(const Problem& problem, Iterate& it, Workspace& w, const int* opening, int openings) {
     using namespace parameters::start;
     const int groups = problem.groups, last = problem.columns - 1;
     const double *weight = problem.weight, *score = problem.score, *sizes = problem.adversary_sizes;
     const Pair weights = sums(groups, [=](int i) { return Pair{weight[i], score[i] > 0.0 ? weight[i] : 0.0}; });
     const double largest_score = larger(0.0, maximum(groups, [=](int i) { return std::fabs(score[i]); }));
+    const double positive = (1.0 - ROUNDING) * weights.second;
     int middle = 0;
-    while (middle < last && sizes[middle] < weights.second) ++middle;
+    while (middle < last && sizes[middle] < positive) ++middle;
     const int first = larger(1, smaller(middle - 1, last - 3)), final = smaller(last - 1, larger(middle + 1, 3));
     // Sets of one item are in the solution of most metrics whose denominator counts positives.
     const int columns = final - first + (first == 1 ? 1 : 2), ones = columns - (final - first + 1);
@@ -72,5 +72,4 @@ inline Start start(const Problem& problem, Iterate& it, Workspace& w, const int*
     return {largest_score + steepest, mu};
 }
 
-}  // namespace METRICFIT_TARGET
-}  // namespace metricfit
+}  // namespace metricfit::METRICFIT_TARGET

@@ -4,11 +4,10 @@
 // predictor and adversary sizes in the tables, C the number of constraints. Items of a group are treated alike.
 #pragma once
 
-#include "arrays.hpp"
-#include "parameters.hpp"
+#include "core/arrays.hpp"
+#include "core/parameters.hpp"
 
 namespace metricfit {
-inline namespace METRICFIT_TARGET {
 
 // The restricted game. The chain are the G + 1 sets made of the first 0, 1, ..., G groups; chain[j] is the row of the
 // tables that belongs to the size of set j. Sizes are measured in the unit of the weights.
@@ -83,7 +82,7 @@ struct Workspace {
     Side adversary, predictor;
     double *precision = nullptr, *step_chain = nullptr, *residual_chain = nullptr, *comp_chain = nullptr;  // (G + 1)
     Matrix chain_alpha;    // (G + 1, A) alpha of each set of the chain against each column
-    Matrix chain_beta;     // (G + 1, A + 2) beta likewise, then against the empty and the full set
+    Matrix chain_beta;     // (G + 1, A + 8) beta likewise, then against the empty and the full set
     Matrix chain_row;      // (G + 1, ...) the chain's rows of the border, in the filter's order
     Matrix cross, cross_t; // (P, A), (A, P) alpha between the columns of both players
     Matrix sums;           // (4, A)
@@ -97,6 +96,8 @@ struct Workspace {
     double* coupling = nullptr;      // the matrices of eight items while they are factorised
     double *pull = nullptr, *seen = nullptr, *free = nullptr, *met = nullptr;  // (G / 8, A / 4, 4, 8) each, see items.hpp
     Matrix scratch;                  // (A, G)
+    Matrix team_factor;              // (teams, A)
+    MatrixView<int> team_order;      // (teams, G)
     double *factor = nullptr, *factor_2 = nullptr;  // (max(A, G + 4))
     double* factors = nullptr;       // (G + 4, 4)
     int *order = nullptr, *order_2 = nullptr;       // (G + 1)
@@ -123,5 +124,4 @@ METRICFIT_INLINE Border border_of(const Problem& problem, const Iterate& it) {
     return {q, f, f, f + q, f + 2 * q + 2, 2 * f + 2 * q + 2, 2 * f + 2 * q + 4, 2 * f + 2 * q + 4 + problem.constraints};
 }
 
-}  // namespace METRICFIT_TARGET
 }  // namespace metricfit

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "arrays.hpp"
+#include "core/arrays.hpp"
 
 namespace metricfit {
 

@@ -1,10 +1,10 @@
 // The solver for one instruction set: this file is compiled several times, with METRICFIT_TARGET naming the set.
-#include "target.hpp"
+#include "core/target.hpp"
 
 #include <memory>
 
-#include "memory.hpp"
-#include "solver.hpp"
+#include "core/memory.hpp"
+#include "core/solver.hpp"
 
 namespace metricfit {
 inline namespace METRICFIT_TARGET {

@@ -5,12 +5,11 @@
 // that a whole tile is straight-line code. Every kernel takes as many items at once as a vector holds.
 #pragma once
 
-#include "arrays.hpp"
-#include "parameters.hpp"
-#include "vectors.hpp"
+#include "core/arrays.hpp"
+#include "core/parameters.hpp"
+#include "core/vectors.hpp"
 
-namespace metricfit {
-inline namespace METRICFIT_TARGET {
+namespace metricfit::METRICFIT_TARGET {
 
 constexpr int ROW = 4 * LANES, TILE = 16 * LANES;  // numbers in a row of a tile, and in all of it
 METRICFIT_INLINE constexpr int entry(int r, int c) { return ROW * r + LANES * c; }
@@ -19,7 +18,9 @@ METRICFIT_INLINE constexpr int entry(int r, int c) { return ROW * r + LANES * c;
 struct Tiles {
     double* data;
     int count;  // in a row
-    METRICFIT_INLINE double* operator()(int x, int y) const { return data + static_cast<std::ptrdiff_t>(x * count + y) * TILE; }
+    METRICFIT_INLINE double* operator()(int x, int y) const {
+        return data + static_cast<std::ptrdiff_t>(x * count + y) * TILE;
+    }
 };
 
 // target = (keep ? target : 0) - left @ right
@@ -210,5 +211,4 @@ inline void gram(Tiles target, ConstMatrix factors, const double* inv_diag, std:
     }
 }
 
-}  // namespace METRICFIT_TARGET
-}  // namespace metricfit
+}  // namespace metricfit::METRICFIT_TARGET

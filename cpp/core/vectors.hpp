@@ -6,10 +6,9 @@
 
 #include <utility>
 
-#include "execution.hpp"
+#include "core/execution.hpp"
 
-namespace metricfit {
-inline namespace METRICFIT_TARGET {
+namespace metricfit::METRICFIT_TARGET {
 
 #if defined(__AVX512F__)
 constexpr int WIDTH = 8;
@@ -22,8 +21,14 @@ constexpr int WIDTH = 2;  // SSE2 and NEON
 typedef double Vector __attribute__((vector_size(8 * WIDTH)));
 typedef double UnalignedVector __attribute__((vector_size(8 * WIDTH), aligned(8)));
 
+// Four numbers, or two.
+constexpr int SHORT = WIDTH < 4 ? WIDTH : 4;
+typedef double ShortVector __attribute__((vector_size(8 * SHORT), aligned(8)));
+
 METRICFIT_INLINE Vector load(const double* source) { return *reinterpret_cast<const UnalignedVector*>(source); }
 METRICFIT_INLINE void store(double* target, Vector value) { *reinterpret_cast<UnalignedVector*>(target) = value; }
+METRICFIT_INLINE ShortVector load_short(const double* source) { return *reinterpret_cast<const ShortVector*>(source); }
+METRICFIT_INLINE void store_short(double* target, ShortVector value) { *reinterpret_cast<ShortVector*>(target) = value; }
 METRICFIT_INLINE Vector all(double value) { return value - Vector{}; }
 
 // The smaller and the larger halves of what pairs of blocks of D numbers are: a0 b0 a2 b2 ... and a1 b1 a3 b3 ...
@@ -94,5 +99,4 @@ METRICFIT_INLINE Vector reciprocal_root(Vector x) {
     return 1.0 / load(root);
 }
 
-}  // namespace METRICFIT_TARGET
-}  // namespace metricfit
+}  // namespace metricfit::METRICFIT_TARGET

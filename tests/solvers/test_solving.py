@@ -128,7 +128,7 @@ def test_admm_comes_close_with_enough_iterations():
 @pytest.mark.parametrize(
     ("request_", "error", "sentence"),
     [
-        ({"solver": "simplex"}, ValueError, "unknown solver 'simplex'; choose one of auto, fast, exact-lp"),
+        ({"solver": "simplex"}, ValueError, "choose one of auto, fast, device, exact-lp"),
         ({"tol": 0.0}, ValueError, "tol must be a positive number, got 0"),
         ({"tol": float("nan")}, ValueError, "tol must be a positive number"),
         ({"solver": "exact-lp", "rho": 2.0}, TypeError, "has no option 'rho'; it has no options"),

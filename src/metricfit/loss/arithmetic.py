@@ -36,7 +36,9 @@ class PreparedGames(NamedTuple):
     labels: NDArray[np.bool_]
 
 
-def prepare(logits: Floats, targets: Floats, places: Ints, factor: float, limit: float) -> PreparedGames | None:
+def prepare(
+    logits: Floats, targets: Floats, places: Ints, factor: float, limit: float
+) -> PreparedGames | None:
     """Return the games of a flattened batch; None if a logit is not finite or a target is neither 0 nor 1.
 
     Examples

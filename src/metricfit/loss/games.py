@@ -127,7 +127,9 @@ def play(logits: Array, targets: Array, settings: Settings) -> Outcome:
         )
     played = sum(slots.size for slots, _ in games)
     shape = (groups, columns), (n, columns)
-    return Outcome(losses.reshape(shape[0]), slopes.reshape(shape[1]), played, gap, infeasible, seconds, games, found)
+    return Outcome(
+        losses.reshape(shape[0]), slopes.reshape(shape[1]), played, gap, infeasible, seconds, games, found
+    )
 
 
 def _feasible(

@@ -73,7 +73,7 @@ def play_there(
     outcome = play_on_device(logits, targets, told)
     if recorder is not None:
         recorder.keep(outcome.record)
-    games = outcome.losses.numel() if told.reduction == "mean" else 1
+    games = outcome.count if told.reduction == "mean" else 1
     losses = outcome.losses if told.reduction == "none" else outcome.losses.sum() / games
     dtype = _result_dtype(logits)
     slope = (outcome.slopes / games).reshape(logits.shape)

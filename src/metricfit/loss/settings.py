@@ -94,11 +94,9 @@ class Settings:
         Examples
         --------
         >>> import metricfit as mf
-        >>> Settings(mf.f1.subject_to(mf.recall >= 0.8)).why_not_on_device()
-        'games with constraints'
+        >>> Settings(mf.f1, gather=True).why_not_on_device()
+        'with gather'
         """
-        if self.metric.constraints:
-            return "games with constraints"
         if self.ignore_index is not None:
             return "with ignore_index, since how many items take part is known on the device only"
         return "with gather" if self.gather else ""

@@ -8,9 +8,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from metricfit._core import project
 from metricfit.game import Game, Strategy, adversary_values, clean, make_feasible, predictor_values
 from metricfit.metrics import Metric
-from metricfit._core import project
 from metricfit.solvers.solution import Answer
 
 __all__ = ["solve_admm"]

@@ -21,13 +21,19 @@ Floats = NDArray[np.float64]
 SOLVERS = MappingProxyType(
     {
         "fast": "metricfit.solvers.fast:solve_fast",
+        "device": "metricfit.solvers.device:solve_device",
         "exact-lp": "metricfit.solvers.lp:solve_exact_lp",
         "admm": "metricfit.solvers.admm:solve_admm",
     }
 )
 
 # Solvers that can try a whole batch at once, before the games that this leaves are solved one by one.
-JUDGES = MappingProxyType({"fast": "metricfit.solvers.fast:judge_fast"})
+JUDGES = MappingProxyType(
+    {
+        "fast": "metricfit.solvers.fast:judge_fast",
+        "device": "metricfit.solvers.device:judge_device",
+    }
+)
 
 DEFAULT = "fast"
 
@@ -38,7 +44,7 @@ def solvers() -> tuple[str, ...]:
     Examples
     --------
     >>> solvers()
-    ('auto', 'fast', 'exact-lp', 'admm')
+    ('auto', 'fast', 'device', 'exact-lp', 'admm')
     """
     return ("auto", *SOLVERS)
 
@@ -67,17 +73,18 @@ def find_solver(name: str) -> Callable[..., Answer]:
 
 
 @cache
-def find_judge(name: str) -> Callable[..., tuple[Floats, Floats]] | None:
-    """Return what tries a batch: ``(metric, scores, tol, **options) -> (inclusion, verdict)``; or None.
+def find_judge(name: str) -> Callable[..., tuple[Floats, Floats, Floats]] | None:
+    """Return what tries a batch, or None.
 
-    Of ``scores``, shape (games, n), it returns the inclusion probabilities of adversary and predictor, shape
-    (games, 2, n), and per game value, gap and iterations as of a `Solution`, shape (games, 3); games that it
-    cannot do have an infinite gap.
+    It is called as ``(metric, scores, labels, tol, **options)``. Of ``scores`` and ``labels``, shape
+    (games, n), it returns the inclusion probabilities of adversary and predictor, shape (games, 2, n), per
+    game value, gap and iterations as of a `Solution`, shape (games, 3), and the multipliers of the
+    constraints, shape (games, constraints); games that it cannot do have an infinite gap.
     """
     if resolve(name) not in JUDGES:
         return None
     module, function = JUDGES[resolve(name)].split(":")
-    found: Callable[..., tuple[Floats, Floats]] = getattr(import_module(module), function)
+    found: Callable[..., tuple[Floats, Floats, Floats]] = getattr(import_module(module), function)
     return found
 
 

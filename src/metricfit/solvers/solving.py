@@ -243,10 +243,10 @@ def _certify_part(
     """Certify games of one size: all of them the quick way, where there is one, and then those it missed."""
     games, n = scores.shape
     if judge := find_judge(name):
-        inclusion, verdict = judge(metric, scores, tol, **options)
+        inclusion, verdict, multipliers = judge(metric, scores, labels, tol, **options)
     else:
         inclusion, verdict = np.empty((games, 2, n)), np.full((games, 3), np.inf)
-    multipliers = np.zeros((games, len(metric.constraints)))
+        multipliers = np.zeros((games, len(metric.constraints)))
     notes = [""] * games
     for game, (_, gap, _) in enumerate(verdict.tolist()):
         if not gap <= tol:

@@ -1,1 +1,0 @@
-set(CMAKE_CXX_COMPILER "/usr/bin/g++")

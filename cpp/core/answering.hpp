@@ -1,0 +1,169 @@
+// What items answer to right-hand sides, with the matrices of items.hpp, in its letters.
+//
+// `pull`, `seen`, `met` and `free` hold -c (then -s), -y, pi and -t: eight items after eight items, and of those factor by
+// factor.
+#pragma once
+
+#include "core/items.hpp"
+
+namespace metricfit::METRICFIT_TARGET {
+
+// Four factors' numbers for eight items: of `pull`, `seen`, `met` or `free`.
+METRICFIT_INLINE double* moment(double* data, const Workspace& w, int eight) {
+    return data + static_cast<std::ptrdiff_t>(eight) * LANES * w.wide;
+}
+
+// target = (keep ? target : 0) - the columns' factors times inv_diag and right-hand sides, summed, for eight items.
+METRICFIT_INLINE void subtract_sum(double* METRICFIT_RESTRICT target, Matrix factors, const Side& side, int count, int wide,
+                                   int eight, bool keep) {
+#pragma GCC unroll 4
+    for (int i = 0; i < LANES; i += WIDTH) {
+        const double *inv_diag = side.inv_diag[0] + LANES * eight + i, *rhs = side.rhs[0] + LANES * eight + i;
+        for (int x = 0; x < wide; x += 4) {
+            double* own = target + LANES * x + i;
+            Vector value[4];
+#pragma GCC unroll 4
+            for (int c = 0; c < 4; ++c) value[c] = keep ? load(own + LANES * c) : Vector{};
+            for (int a = 0; a < count; ++a) {
+                const double* f = factors[a] + x;
+                const Vector v = load(inv_diag + a * side.inv_diag.stride) * load(rhs + a * side.rhs.stride);
+#pragma GCC unroll 4
+                for (int c = 0; c < 4; ++c) value[c] -= f[c] * v;
+            }
+#pragma GCC unroll 4
+            for (int c = 0; c < 4; ++c) store(own + LANES * c, value[c]);
+        }
+    }
+}
+
+// target = -(row @ matrix + other_row @ other), for each of eight items.
+METRICFIT_INLINE void subtract_both(double* METRICFIT_RESTRICT target, const double* METRICFIT_RESTRICT row, Tiles matrix,
+                                    const double* METRICFIT_RESTRICT other_row, Tiles other) {
+#pragma GCC unroll 4
+    for (int i = 0; i < LANES; i += WIDTH) {
+        for (int x = 0; x < matrix.count; ++x) {
+            Vector value[4] = {}, other_value[4] = {};
+            for (int k = 0; k < matrix.count; ++k) {
+                const double *tile = matrix(k, x) + i, *other_tile = other(k, x) + i;
+                const double *v = row + ROW * k + i, *u = other_row + ROW * k + i;
+#pragma GCC unroll 4
+                for (int r = 0; r < 4; ++r) {
+#pragma GCC unroll 4
+                    for (int c = 0; c < 4; ++c) {
+                        value[c] -= load(v + LANES * r) * load(tile + entry(r, c));
+                        other_value[c] -= load(u + LANES * r) * load(other_tile + entry(r, c));
+                    }
+                }
+            }
+            for (int c = 0; c < 4; ++c) store(target + ROW * x + LANES * c + i, value[c] + other_value[c]);
+        }
+    }
+}
+
+// What both players meet and see, `met` and `seen`, from their right-hand sides and from `pull`.
+inline void exchange(const Problem& problem, const Iterate& it, const Workspace& w) {
+    const Answers answers = answers_of(problem, it, w);
+    for (int eight = 0; eight < eights(answers.groups); ++eight) {
+        double *pull = moment(w.pull, w, eight), *free = moment(w.free, w, eight);
+        subtract_sum(free, w.basis, w.adversary, answers.q, w.wide, eight, false);
+        subtract_sum(pull, w.cross_on, w.predictor, answers.f, w.wide, eight, true);
+        subtract_both(moment(w.met, w, eight), pull, answers.t_transposed(eight), free, answers.t_x(eight));
+        subtract_both(moment(w.seen, w, eight), free, answers.minus_t(eight), pull, answers.y_t(eight));
+    }
+}
+
+// Four columns of a player; where there are fewer, the last one again.
+struct FourColumns {
+    int column[4];
+    METRICFIT_INLINE FourColumns(int first, int count) {
+        for (int k = 0; k < 4; ++k) column[k] = smaller(first + k, count - 1);
+    }
+};
+
+// rhs - factors @ row of four columns, for as many items as a vector holds.
+METRICFIT_INLINE void unmet(Vector (&value)[4], const FourColumns& four, const Side& side, Matrix factors, const double* row,
+                            int wide, int i) {
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k) value[k] = load(side.rhs[four.column[k]] + i);
+    for (int first = 0; first < wide; first += 4) {
+#pragma GCC unroll 4
+        for (int r = first; r < first + 4; ++r) {
+            const Vector v = load(row + LANES * r);
+#pragma GCC unroll 4
+            for (int k = 0; k < 4; ++k) value[k] -= factors[four.column[k]][r] * v;
+        }
+    }
+}
+
+// Steps of a player's columns: inv_diag (rhs - factors @ rows), where `rows` is `met` or `seen`.
+inline void step_columns(const Problem& problem, const Workspace& w, const Side& side, Matrix factors, double* rows, int count) {
+    const int groups = problem.groups;
+    for (int a = 0; a < count; a += 4) {
+        const FourColumns four(a, count);
+        for (int i = 0; i < whole_eights(groups); i += WIDTH) {
+            Vector value[4];
+            unmet(value, four, side, factors, moment(rows, w, i / LANES) + i % LANES, w.wide, i);
+#pragma GCC unroll 4
+            for (int k = 0; k < 4; ++k) {
+                store(side.step[four.column[k]] + i, load(side.inv_diag[four.column[k]] + i) * value[k]);
+            }
+        }
+    }
+}
+
+// Sums of those steps over the items without writing them down: sums[0] weighed by the items' numbers, sums[1] by `out` too.
+inline void sum_steps(const Problem& problem, const Workspace& w, const Side& side, Matrix factors, double* rows, int count) {
+    const int groups = problem.groups;
+    for (int a = 0; a < count; a += 4) {
+        const FourColumns four(a, count);
+        Vector total[LANES] = {};
+        for (int i = 0; i < whole_eights(groups); i += WIDTH) {
+            Vector value[4];
+            unmet(value, four, side, factors, moment(rows, w, i / LANES) + i % LANES, w.wide, i);
+#pragma GCC unroll 4
+            for (int k = 0; k < 4; ++k) {
+                total[k] += load(side.weighed[four.column[k]] + i) * value[k];
+                total[4 + k] += load(side.weighed_out[four.column[k]] + i) * value[k];
+            }
+        }
+        double found[LANES];
+        store_sums(found, total);
+        for (int k = 0; k < 4; ++k) {
+            w.sums[0][four.column[k]] = found[k];
+            w.sums[1][four.column[k]] = found[4 + k];
+        }
+    }
+}
+
+// Without columns of the predictor every column is a factor of its own.
+inline void answer_alone(const Problem& problem, const Workspace& w, int q) {
+    const Side& side = w.adversary;
+    for (int eight = 0; eight < eights(problem.groups); ++eight) {
+        double *pull = moment(w.pull, w, eight), *seen = moment(w.seen, w, eight);
+        const int first = LANES * eight;
+        for (int b = 0; b < q; ++b) {
+#pragma GCC unroll 4
+            for (int i = 0; i < LANES; i += WIDTH) {
+                const Vector rhs = load(side.rhs[b] + first + i), c = load(pull + LANES * b + i);
+                const Vector value = load(side.inv_diag[b] + first + i) * (rhs + c);
+                store(side.step[b] + first + i, value);
+                store(seen + LANES * b + i, -value);
+            }
+        }
+        for (int x = LANES * q; x < LANES * w.wide; ++x) seen[x] = 0.0;
+    }
+}
+
+// Steps of both players' marginals, and `seen`, from their right-hand sides and `pull`.
+inline void answer_items(const Problem& problem, const Iterate& it, const Workspace& w) {
+    const int q = it.adversary.used, f = it.predictor.used;
+    if (f == 0) {
+        answer_alone(problem, w, q);
+        return;
+    }
+    exchange(problem, it, w);
+    step_columns(problem, w, w.predictor, w.cross_on, w.seen, f);
+    step_columns(problem, w, w.adversary, w.basis, w.met, q);
+}
+
+}  // namespace metricfit::METRICFIT_TARGET
