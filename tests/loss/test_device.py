@@ -140,6 +140,25 @@ def test_tensors_on_the_cpu_are_played_on_the_host_by_default() -> None:
     assert not on_device(torch.zeros(8), Settings(mf.f1))
 
 
+class OnCuda:
+    """Logits of a GPU, as far as the choice looks at them."""
+
+    is_cuda = True
+
+    def __init__(self, *shape: int) -> None:
+        self.shape = shape
+
+
+def test_auto_takes_the_gpu_that_holds_the_logits_for_games_it_is_good_at():
+    careful = mf.precision_at_recall(0.8)
+    assert on_device(OnCuda(64), Settings(mf.f1))
+    assert on_device(OnCuda(4096), Settings(mf.f1))  # in groups
+    assert not on_device(OnCuda(4096), Settings(mf.f1, group_size=None))
+    assert not on_device(OnCuda(64), Settings(mf.f1, solver="fast"))
+    assert not on_device(OnCuda(64), Settings(careful))
+    assert not on_device(OnCuda(0), Settings(mf.f1))
+
+
 def test_nothing_of_the_device_is_imported_for_tensors_on_the_cpu() -> None:
     program = (
         "import sys, torch, metricfit as mf\n"

@@ -129,6 +129,22 @@ def test_a_program_is_kept_elsewhere_where_the_cache_cannot_be_written(
     assert kept("key", ".bin", lambda: b"program").read_bytes() == b"program"
 
 
+def test_a_damaged_program_is_built_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    path = kept("key", ".bin", lambda: b"program")
+    path.write_bytes(b"prog")
+    assert kept("key", ".bin", lambda: b"program again").read_bytes() == b"program again"
+
+
+def test_a_user_without_a_home_keeps_the_program_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("could not determine home directory")
+
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", homeless)
+    assert kept("key", ".bin", lambda: b"program").read_bytes() == b"program"
+
+
 def test_every_game_that_is_laid_out_has_a_launch_shape() -> None:
     for n in (1, 32, 64, 65, 128, 256, 257, batch.MOST_ITEMS):
         threads, numbers = batch.launch_shape(n)

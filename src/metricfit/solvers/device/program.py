@@ -55,28 +55,52 @@ def _joined(*parts: str) -> str:
 
 
 def kept(key: str, ending: str, build: Callable[[], bytes]) -> Path:
-    """Return the file of a compiled program, which is built if it is not there.
+    """Return the file of a compiled program, which is built if it is not there, or damaged.
 
     It lies in the user's cache folder (``XDG_CACHE_HOME``, or else ``~/.cache``) by a digest of `key`, which
-    has to say all that the program depends on; in a temporary folder where the other cannot be written.
+    has to say all that the program depends on; in a temporary folder where the other cannot be written, or
+    where the user has no home.
     """
     name = hashlib.sha256(key.encode()).hexdigest()[:32] + ending
-    cache_home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(cache_home) / "metricfit"
-    if (folder / name).exists():
+    folder = _cache_folder()
+    if folder is not None and _is_whole(folder / name):
         return folder / name
     program = build()
+    if folder is not None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            return _written(folder, name, program)
+        except OSError:
+            pass  # a read-only disk, or a full one: the program is kept for this process only
+    return _written(Path(tempfile.mkdtemp(prefix="metricfit-")), name, program)
+
+
+def _cache_folder() -> Path | None:
+    given = os.environ.get("XDG_CACHE_HOME")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        return _written(folder, name, program)
-    except OSError:
-        return _written(Path(tempfile.mkdtemp(prefix="metricfit-")), name, program)
+        return (Path(given) if given else Path.home() / ".cache") / "metricfit"
+    except RuntimeError:  # there is no such user
+        return None
+
+
+def _digest_file(path: Path) -> Path:
+    return path.with_name(path.name + ".sha256")
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether the file is there and has the content that was written."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest() == _digest_file(path).read_text()
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
 def _written(folder: Path, name: str, program: bytes) -> Path:
-    # Other processes may be at the same: each writes a file of its own and moves it into place.
-    handle, draft = tempfile.mkstemp(dir=folder, prefix=name)
-    with os.fdopen(handle, "wb") as file:
-        file.write(program)
-    os.replace(draft, folder / name)
+    digest = hashlib.sha256(program).hexdigest().encode()
+    for path, content in ((folder / name, program), (_digest_file(folder / name), digest)):
+        # Other processes may be at the same: each writes a file of its own and moves it into place.
+        handle, draft = tempfile.mkstemp(dir=folder, prefix=path.name)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(draft, path)
     return folder / name
