@@ -7,7 +7,7 @@ from pathlib import Path
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from metricfit.experiments.losses import METRICS, TITLES
+from metricfit.experiments.metrics import METRICS, TITLES
 from metricfit.experiments.statistics import Scores
 
 __all__ = ["draw_scatter"]

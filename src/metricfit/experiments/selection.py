@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from metricfit.experiments.judging import Decision
-from metricfit.experiments.losses import METRICS
+from metricfit.experiments.metrics import METRICS
 from metricfit.experiments.runs import run_of
 from metricfit.sklearn.threshold import Cut
 
@@ -18,7 +18,7 @@ __all__ = ["METHODS", "Method", "Point", "label_of", "points_of"]
 
 @dataclass(frozen=True)
 class Method:
-    """A loss and a way to decide, under the name that tables use."""
+    """A recipe and a way to decide, under the name that tables use."""
 
     name: str
     loss: str
@@ -48,10 +48,25 @@ METHODS = {
         Method("cross-entropy", "cross-entropy", False),
         Method("cross-entropy, tuned", "cross-entropy", True),
         Method("weighted", "weighted", False),
-        Method("soft F-beta", "soft-fbeta", False),
+        Method("weighted, tuned", "weighted", True),
+        Method("balanced", "balanced", False),
+        Method("balanced, tuned", "balanced", True),
+        Method("focal", "focal", False),
+        Method("focal, tuned", "focal", True),
+        Method("smp", "smp", False),
+        Method("smp, tuned", "smp", True),
+        Method("AUCM, tuned", "aucm", True),
+        Method("AP loss, tuned", "ap-loss", True),
         Method("ap-perf", "ap-perf", False),
+        Method("soft", "soft", False),
+        Method("soft, tuned", "soft", True),
         Method("metricfit", "metricfit", False),
         Method("metricfit, tuned", "metricfit", True),
+        Method("trees", "trees", False),
+        Method("trees, tuned", "trees", True),
+        Method("LightGBM", "lightgbm", False),
+        Method("LightGBM, tuned", "lightgbm", True),
+        Method("MetricEnsemble", "ensemble", True),
     )
 }
 """By name, in the order of the tables' columns."""

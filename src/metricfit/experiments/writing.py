@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from metricfit.experiments.losses import METRICS, TITLES
+from metricfit.experiments.metrics import METRICS, TITLES
 from metricfit.experiments.selection import METHODS, Point, points_of
 from metricfit.experiments.statistics import TIE, Comparison, Scores, compare, mean_ranks, scores
 
