@@ -74,7 +74,7 @@ def train(run: Run, data: Prepared, device: str = "cpu") -> dict[str, Any]:
         steps_run=epoch * count,
         diverged=diverged,
         seconds=round(time.perf_counter() - started, 2),
-        training_seconds=round(spent, 2),
+        training_seconds=round(spent, 4),
         mean_gap=gaps.mean,
         warnings=len(raised),
     )
