@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import results_facts
+import results_settings
 import tables
 
 from metricfit.experiments.costs import costs
@@ -26,7 +27,7 @@ from metricfit.experiments.writing import sections
 
 ROOT = Path(__file__).parent.parent
 RESULTS, PAGES, DOCS = ROOT / "benchmarks" / "results", ROOT / "benchmarks" / "pages", ROOT / "docs"
-QUOTING = (ROOT / "README.md", DOCS / "constraints.md", DOCS / "choosing.md")
+QUOTING = (ROOT / "README.md", DOCS / "constraints.md")
 QUOTE = re.compile(r"(?<=<!-- results: )(\w+)( -->\n).*?(?=<!-- end of results -->)", re.DOTALL)
 
 
@@ -37,7 +38,11 @@ def evidence() -> results_facts.Evidence:
 
 def pages(found: results_facts.Evidence) -> dict[Path, str]:
     """Return the text of every page that is made or that quotes a figure."""
-    facts = results_facts.facts(found, tables.read(RESULTS / "ensemble.jsonl"))
+    ap_perf = list(read(RESULTS / "experiments" / "ap-perf" / CELLS).values())
+    facts = {
+        **results_facts.facts(found, tables.read(RESULTS / "ensemble.jsonl")),
+        **results_settings.settings(found.cells, ap_perf),
+    }
     commands = (RESULTS / "experiments" / "commands.txt").read_text(encoding="utf-8").rstrip("\n")
 
     def filled(name: str, **more: str) -> str:
