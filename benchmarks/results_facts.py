@@ -137,8 +137,8 @@ def _more_epochs(points: Sequence[Point]) -> str:
     found, tuned = _line("", chosen, PLAINEST), _line("", chosen, TUNED)
     names = ", ".join(sorted(whole))
     return (
-        f"On the {len(whole)} sets with all 100 epochs for both ({names}) metricfit is on "
-        f"or above\ncross-entropy in {found['_above']} of {found['_points']} cases, and on or above its tuned "
+        f"On the {len(whole)} sets with all 100 epochs for both ({names}) metricfit is on or "
+        f"above\ncross-entropy in {found['_above']} of {found['_points']} cases, and on or above its tuned "
         f"threshold in {tuned['_above']} of {tuned['_points']}."
     )
 

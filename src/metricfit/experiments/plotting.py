@@ -8,6 +8,7 @@ from pathlib import Path
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator
 
 from metricfit.experiments.metrics import METRICS, TITLES
 from metricfit.experiments.statistics import Scores
@@ -57,7 +58,8 @@ def draw_gains(
         ]
         if pairs:
             _points(axes, metric, pairs)
-    axes.set(xscale="log", xlabel=label, ylabel=f"{ours} less {theirs}", title=title)
+    axes.set(xlabel=label, ylabel=f"{ours} less {theirs}", title=title)
+    _logarithmic(axes)
     axes.legend(fontsize=8, ncols=2)
     _save(figure, path)
 
@@ -70,7 +72,8 @@ def draw_costs(rows: Sequence[tuple[str, float, float]], path: Path, *, title: s
         mine = name.startswith(("metricfit", "MetricEnsemble", "soft"))
         axes.scatter([seconds], [score], s=36, color="tab:orange" if mine else "tab:blue", zorder=2)
         axes.annotate(name, (seconds, score), xytext=(5, 3), textcoords="offset points", fontsize=8)
-    axes.set(xscale="log", xlabel="seconds of one core for a classifier", ylabel="mean score", title=title)
+    axes.set(xlabel="seconds of one core for a classifier", ylabel="mean score", title=title)
+    _logarithmic(axes)
     axes.margins(x=0.25, y=0.1)
     _save(figure, path)
 
@@ -80,6 +83,14 @@ def _points(axes: Axes, metric: str, pairs: Sequence[tuple[float, float]]) -> No
     across, up = zip(*pairs, strict=True)
     colour = mpl.color_sequences["tab10"][place]
     axes.scatter(across, up, s=28, marker=MARKERS[place], color=colour, label=TITLES[metric], zorder=2)
+
+
+def _logarithmic(axes: Axes) -> None:
+    """Give the axis across a logarithmic scale with plain numbers at 1, 2 and 5."""
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_locator(NullLocator())
 
 
 def _save(figure: Figure, path: Path) -> None:
