@@ -164,6 +164,7 @@ def test_a_set_that_cannot_be_had_is_reported_and_skipped(folder, tmp_path):
         (["--datasets", "redwin"], "there is no data set 'redwin'"),
         (["--metrics", "f3"], "there is no metric 'f3'"),
         (["--methods", "bce"], "there is no method 'bce'"),
+        (["--device", "gpu"], "--device gpu cannot be used"),
         (["--methods", "no-such"], "there are cross-entropy, weighted, balanced"),
         (["--protocol", "papers"], "Did you mean paper?"),
         (["--datasets", "redwine", "--l2", "-1"], "--l2 takes numbers that are not negative"),

@@ -121,6 +121,7 @@ def _train(
     chosen = _names(methods, RECIPES, "method", list(DEFAULT))
     for sentence in lacking(chosen).values():
         raise UserMistakeError(f"{sentence}.")
+    _check_device(device)
     runs = list(
         plan(
             protocols=_names(protocol, PROTOCOLS, "protocol"),
@@ -175,6 +176,20 @@ def _train(
     typer.echo(
         f"{len(runs) - left} cells are in {path}; metricfit reproduce --out {out} --report makes the tables."
     )
+
+
+def _check_device(name: str) -> None:
+    import torch
+
+    from metricfit.cli.mistakes import UserMistakeError
+
+    try:
+        torch.zeros(1, device=name)
+    except (RuntimeError, AssertionError) as error:
+        first = str(error).splitlines()[0]
+        raise UserMistakeError(
+            f"--device {name} cannot be used ({first}); give a device of PyTorch, such as cpu or cuda."
+        ) from None
 
 
 def _report(folder: Path, steps: int | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.util import find_spec
+from importlib import import_module
 
 from metricfit.experiments.metrics import METRICS
 
@@ -63,9 +63,9 @@ class Recipe:
 
 
 AP_PERF = Package("ap_perf", "ap-perf")
-LIBAUC = Package("libauc", "libauc")
+LIBAUC = Package("libauc.losses", "libauc")
 LIGHTGBM = Package("lightgbm", "lightgbm")
-SMP = Package("segmentation_models_pytorch", "segmentation-models-pytorch")
+SMP = Package("segmentation_models_pytorch.losses", "segmentation-models-pytorch")
 
 PLAIN = tuple(name for name, metric in METRICS.items() if not metric.constraints)
 
@@ -110,7 +110,7 @@ def metrics_of(name: str, metric: str | None) -> tuple[str, ...]:
 
 
 def lacking(names: Iterable[str]) -> dict[str, str]:
-    """Return the recipes whose package is not installed, with a sentence that says what to do.
+    """Return the recipes whose package cannot be imported, with a sentence that says what to do.
 
     Examples
     --------
@@ -120,6 +120,13 @@ def lacking(names: Iterable[str]) -> dict[str, str]:
     found = {}
     for name in names:
         package = RECIPES[name].package
-        if package is not None and find_spec(package.module) is None:
-            found[name] = f"the method {name} needs another package; run pip install {package.install}"
+        if package is None:
+            continue
+        try:
+            import_module(package.module)
+        # The latter is what a build of torchvision for another PyTorch raises.
+        except (ImportError, RuntimeError) as error:
+            found[name] = (
+                f"the method {name} needs {package.module} ({error}); run pip install {package.install}"
+            )
     return found
