@@ -100,9 +100,9 @@ def figures(found: results_facts.Evidence, folder: Path) -> None:
     spent = costs(cell for cell in found.cells if cell["protocol"] == "recommended")
     draw_costs(
         [
-            (method, seconds, sum(map(float, values)) / len(values))
+            (results_facts.NAMES[method].replace("`", ""), seconds, sum(map(float, values)) / len(values))
             for method, seconds, values in results_facts.mean_scores(found.recommended, spent)
-            if seconds is not None and "–" not in values
+            if seconds is not None and "–" not in values and method in results_facts.SHOWN
         ],
         folder / "results-costs.png",
         title="Mean of F1, F2 and MCC over the data sets",

@@ -65,11 +65,17 @@ def draw_gains(
 
 
 def draw_costs(rows: Sequence[tuple[str, float, float]], path: Path, *, title: str) -> None:
-    """Draw the mean score of each method over the time of a training, in seconds on a logarithmic axis."""
+    """Draw the mean score of each method over the time of a training, in seconds on a logarithmic axis.
+
+    Parameters
+    ----------
+    rows : sequence of tuple
+        The name, the seconds and the score of each; names that begin with Metric or SoftMetric stand out.
+    """
     figure = Figure(figsize=(7.0, 4.6), layout="constrained")
     axes = figure.add_subplot()
     for name, seconds, score in rows:
-        mine = name.startswith(("metricfit", "MetricEnsemble", "soft"))
+        mine = name.startswith(("Metric", "SoftMetric"))
         axes.scatter([seconds], [score], s=36, color="tab:orange" if mine else "tab:blue", zorder=2)
         axes.annotate(name, (seconds, score), xytext=(5, 3), textcoords="offset points", fontsize=8)
     axes.set(xlabel="seconds of one core for a classifier", ylabel="mean score", title=title)
