@@ -1,4 +1,4 @@
-"""The figures: one method against another, gains by the number of rows, and scores by what they cost."""
+"""The figures: one method against another, gains by the number of rows, and scores with what they cost."""
 
 from __future__ import annotations
 
@@ -65,22 +65,26 @@ def draw_gains(
 
 
 def draw_costs(rows: Sequence[tuple[str, float, float]], path: Path, *, title: str) -> None:
-    """Draw the mean score of each method over the time of a training, in seconds on a logarithmic axis.
+    """Draw the mean score of each method, the best on top, with the seconds that a classifier takes.
 
     Parameters
     ----------
     rows : sequence of tuple
         The name, the seconds and the score of each; names that begin with Metric or SoftMetric stand out.
     """
-    figure = Figure(figsize=(7.0, 4.6), layout="constrained")
+    ordered = sorted(rows, key=lambda row: row[2])
+    names, times, values = zip(*ordered, strict=True)
+    colours = ["tab:orange" if name.startswith(("Metric", "SoftMetric")) else "tab:blue" for name in names]
+    figure = Figure(figsize=(7.0, 0.5 + 0.3 * len(ordered)), layout="constrained")
     axes = figure.add_subplot()
-    for name, seconds, score in rows:
-        mine = name.startswith(("Metric", "SoftMetric"))
-        axes.scatter([seconds], [score], s=36, color="tab:orange" if mine else "tab:blue", zorder=2)
-        axes.annotate(name, (seconds, score), xytext=(5, 3), textcoords="offset points", fontsize=8)
-    axes.set(xlabel="seconds of one core for a classifier", ylabel="mean score", title=title)
-    _logarithmic(axes)
-    axes.margins(x=0.25, y=0.1)
+    axes.hlines(range(len(ordered)), min(values) - 0.01, values, color="0.8", linewidth=1, zorder=1)
+    axes.scatter(values, range(len(ordered)), s=40, color=colours, zorder=2)
+    for place, (seconds, value) in enumerate(zip(times, values, strict=True)):
+        axes.annotate(
+            f"{seconds:.0f} s", (value, place), xytext=(8, 0), textcoords="offset points", va="center", size=8
+        )
+    axes.set(xlabel="mean score", title=title, yticks=range(len(ordered)), yticklabels=names)
+    axes.margins(x=0.08)
     _save(figure, path)
 
 
