@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "core/levels.hpp"
 #include "core/playing.hpp"
 #include "core/projection.hpp"
 
