@@ -9,7 +9,7 @@
 
 namespace metricfit {
 
-// Lower bounds of what bottom_sums computes, without sorting all items for every size.
+// Lower bounds of the payoffs of the adversary's best sets.
 //
 // For every level t the sum of the l smallest of g is at least l t - sum_i max(t - g_i, 0), a concave function of t whose
 // slope is l less the number of items below t. Its maximum is exact. It is bracketed, starting from the level of the size
@@ -19,6 +19,36 @@ public:
     LevelSearch(ConstMatrix item_values, int width, const Index* blocks, const double* scores, const double* running)
         : item_values_(item_values), width_(width), blocks_(blocks), scores_(scores), running_(running) {}
 
+    // payoffs[x]: constant[x] and the least cost of `start` + x items, or less. Of sizes that cannot have the least payoff,
+    // which is `lowest` or less, they are bounds that are not below it; of the others, within PRECISION.
+    void lowest_payoffs(Index start, int rows, const double* constant, double lowest, double* payoffs) const {
+        double level = -std::numeric_limits<double>::infinity(), stride = 1.0;
+        for (int b = 0; b < width_; ++b) level = std::max(level, item_values_[0][b] - scores_[blocks_[b + 1] - 1]);
+        const auto solve = [&](int row) {
+            const Index size = start + row, items = blocks_[width_];
+            double total = 0.0;
+            if (size == items) {
+                for (int b = 0; b < width_; ++b) {
+                    total += item_values_[row][b] * static_cast<double>(blocks_[b + 1] - blocks_[b]);
+                }
+                total -= running_[items];
+            } else if (size > 0) {
+                total = bound(row, size, lowest - constant[row], level, stride);
+            }
+            payoffs[row] = total + constant[row];
+            lowest = std::min(lowest, payoffs[row]);
+        };
+        // A few sizes first: of most others any bound shows then that they are not the best.
+        const int step = std::max(1, rows / SAMPLES);
+        for (int row = 0; row < rows; row += step) solve(row);
+        for (int row = 0; row < rows; ++row) {
+            if (row % step != 0) solve(row);
+        }
+    }
+
+    static constexpr double PRECISION = 1e-9;
+
+private:
     // A level, and the slope and value of the concave function there.
     struct Point {
         double level, slope, value;
@@ -48,8 +78,8 @@ public:
         return {level, slope, slope * level + total};
     }
 
-    // A lower bound that is `enough`, or within `precision`, for one size, and the level to start from for the next.
-    double bound(int row, Index size, double precision, double enough, double& level, double& stride) const {
+    // A lower bound that is `enough`, or within PRECISION, for one size, and the level to start from for the next.
+    double bound(int row, Index size, double enough, double& level, double& stride) const {
         const double begin = level;
         Point left = at(level, row, size), right = left;
         if (left.value >= enough) return left.value;
@@ -70,7 +100,7 @@ public:
             if (left.slope <= 0.0 || right.slope >= 0.0 || best >= enough) break;
             const double crossing = (right.value - left.value + left.slope * left.level - right.slope * right.level) /
                                     (left.slope - right.slope);
-            if (left.value + left.slope * (crossing - left.level) - best <= precision) break;
+            if (left.value + left.slope * (crossing - left.level) - best <= PRECISION) break;
             const double middle = attempt % 2 == 0 ? crossing : 0.5 * (left.level + right.level);
             if (!(left.level < middle && middle < right.level)) break;
             const Point point = at(middle, row, size);
@@ -84,41 +114,11 @@ public:
         return best;
     }
 
-private:
-    static constexpr int MOST_CUTS = 100;
+    static constexpr int MOST_CUTS = 100, SAMPLES = 8;
     ConstMatrix item_values_;
     int width_;
     const Index* blocks_;
     const double *scores_, *running_;
 };
-
-// values[l]: lower bounds of what bottom_sums computes, within `precision` for the lowest, for sizes from `start` on.
-inline void bottom_bounds(ConstMatrix item_values, int rows, int width, const Index* blocks, const double* scores,
-                          const double* running, Index items, Index start, const double* constant, double precision,
-                          double* values) {
-    // A few sizes first: of most others, any bound shows then that they are not the best.
-    constexpr int SAMPLES = 8;
-    const LevelSearch search(item_values, width, blocks, scores, running);
-    double level = -std::numeric_limits<double>::infinity(), stride = 1.0;
-    for (int b = 0; b < width; ++b) level = std::max(level, item_values[0][b] - scores[blocks[b + 1] - 1]);
-    double lowest = start > 0 ? *std::min_element(values, values + start) : INFINITY;
-    const auto solve = [&](int row) {
-        const Index size = start + row;
-        double total = 0.0;
-        if (size == items) {
-            for (int b = 0; b < width; ++b) total += item_values[row][b] * static_cast<double>(blocks[b + 1] - blocks[b]);
-            total -= running[items];
-        } else if (size > 0) {
-            total = search.bound(row, size, precision, lowest - constant[row], level, stride);
-        }
-        values[size] = total + constant[row];
-        lowest = std::min(lowest, values[size]);
-    };
-    const int step = std::max(1, rows / SAMPLES);
-    for (int row = 0; row < rows; row += step) solve(row);
-    for (int row = 0; row < rows; ++row) {
-        if (row % step != 0) solve(row);
-    }
-}
 
 }  // namespace metricfit

@@ -11,6 +11,7 @@
 #include <numeric>
 #include <vector>
 
+#include "levels.hpp"
 #include "strategy.hpp"
 
 namespace metricfit {
@@ -31,38 +32,46 @@ inline int prefix_end(const double* marginals, int width) {
     return end;
 }
 
-// What each item and each size is worth against a strategy, for every size of the other player.
+// What each block and each size is worth against a strategy, for some sizes of the other player. The tables have a row for
+// each of these, and a column for each size of the strategy.
 //
 // Most sets of a predictor are prefixes. What they are worth together is a running sum from the last block to the first.
-inline void expected_payoffs(ConstMatrix alpha, ConstMatrix beta, int sizes, const Strategy& strategy, bool transposed,
-                             Table& item_values, std::vector<double>& size_values) {
+inline void expected_payoffs(ConstMatrix alpha, ConstMatrix beta, int rows, const Strategy& strategy, Table& block_values,
+                             std::vector<double>& size_values) {
     const int count = static_cast<int>(strategy.sizes.size()), width = strategy.marginals.columns;
-    item_values = Table(sizes, width);
-    size_values.assign(sizes, 0.0);
-    std::vector<int> ends(count);
+    constexpr int TOGETHER = 4;  // rows of marginals that are added at a time, to read and write sums less often
+    const std::vector<double> zeros(width, 0.0);
+    std::vector<int> ends(count), others;
     for (int j = 0; j < count; ++j) {
-        const Index size = strategy.sizes[j];
         ends[j] = prefix_end(strategy.marginals[j], width);
-        for (int row = 0; row < sizes; ++row) {
-            size_values[row] += strategy.weights[j] * (transposed ? beta[size][row] : beta[row][size]);
-        }
+        if (ends[j] < 0) others.push_back(j);
     }
+    block_values = Table(rows, width);
+    size_values.assign(rows, 0.0);
     std::vector<double> of_prefixes(width + 1);
-    for (int row = 0; row < sizes; ++row) {
-        double* values = item_values[row];
+    for (int row = 0; row < rows; ++row) {
+        double *values = block_values[row], size_value = 0.0;
         std::fill(of_prefixes.begin(), of_prefixes.end(), 0.0);
         for (int j = 0; j < count; ++j) {
-            const Index size = strategy.sizes[j];
-            const double factor = transposed ? alpha[size][row] : alpha[row][size];
-            const double* marginals = strategy.marginals[j];
-            if (ends[j] >= 0) {
-                of_prefixes[ends[j]] += factor * marginals[0];
-            } else {
-                for (int b = 0; b < width; ++b) values[b] += factor * marginals[b];
+            size_value += strategy.weights[j] * beta[row][j];
+            if (ends[j] >= 0) of_prefixes[ends[j]] += strategy.marginals[j][0] * alpha[row][j];
+        }
+        size_values[row] = size_value;
+        double total = 0.0;
+        for (int b = width - 1; b >= 0; --b) values[b] = total += of_prefixes[b + 1];
+        for (std::size_t first = 0; first < others.size(); first += TOGETHER) {
+            const double* marginals[TOGETHER];
+            double factors[TOGETHER];
+            for (std::size_t x = 0; x < TOGETHER; ++x) {
+                const bool real = first + x < others.size();
+                marginals[x] = real ? strategy.marginals[others[first + x]] : zeros.data();
+                factors[x] = real ? alpha[row][others[first + x]] : 0.0;
+            }
+            const double *m0 = marginals[0], *m1 = marginals[1], *m2 = marginals[2], *m3 = marginals[3];
+            for (int b = 0; b < width; ++b) {
+                values[b] += (factors[0] * m0[b] + factors[1] * m1[b]) + (factors[2] * m2[b] + factors[3] * m3[b]);
             }
         }
-        double total = 0.0;
-        for (int b = width - 1; b >= 0; --b) values[b] += total += of_prefixes[b + 1];
     }
 }
 
@@ -167,23 +176,25 @@ inline void lowest_payoffs(std::vector<double> lengths, Index start, int rows, F
     }
 }
 
-// values[k]: the sum of the k largest item values, and what does not depend on the items, for sizes from `start` on;
-// for smaller ones it is known. Of sizes that cannot be the best, an upper bound.
-inline void top_sums(ConstMatrix item_values, int rows, int width, const Index* blocks, Index split, Index start,
-                     const double* multipliers, const Limits& limits, const double* size_values, double paid,
-                     double* values) {
-    std::vector<double> lengths(width), constant(rows), shift(rows, 0.0);
-    for (int b = 0; b < width; ++b) lengths[b] = static_cast<double>(blocks[b + 1] - blocks[b]);
+// values[k]: the payoff of the predictor's best set of k items, for `rows` sizes from `start` on; for smaller ones it is
+// known. Of sizes that cannot be the best, an upper bound. The maximum is an upper bound of the value of the game.
+inline void predictor_values(ConstMatrix alpha, ConstMatrix beta, int rows, Index start, double expected_score, Index split,
+                             const Strategy& adversary, const double* multipliers, const Limits& limits, double* values) {
+    const int width = adversary.marginals.columns;
+    const std::vector<Index>& blocks = adversary.blocks;
+    Table block_values;
+    std::vector<double> constant, shift(rows, 0.0), lengths(width);
+    expected_payoffs(alpha, beta, rows, adversary, block_values, constant);
     for (int row = 0; row < rows; ++row) {
-        const Index k = start + row;
-        constant[row] = paid - size_values[row];
+        constant[row] = expected_score - constant[row];
         for (int c = 0; c < limits.count; ++c) {
-            shift[row] += multipliers[c] * limits.gain[c][k];
-            constant[row] -= multipliers[c] * limits.offset[c][k];
+            shift[row] += multipliers[c] * limits.gain[c][start + row];
+            constant[row] -= multipliers[c] * limits.offset[c][start + row];
         }
     }
+    for (int b = 0; b < width; ++b) lengths[b] = static_cast<double>(blocks[b + 1] - blocks[b]);
     const auto fill = [&](int row, double* costs) {
-        const double* worth = item_values[row];
+        const double* worth = block_values[row];
         for (int b = 0; b < width; ++b) costs[b] = -(worth[b] + (blocks[b] < split ? shift[row] : 0.0));
     };
     const double highest = start > 0 ? *std::max_element(values, values + start) : -INFINITY;
@@ -191,44 +202,29 @@ inline void top_sums(ConstMatrix item_values, int rows, int width, const Index* 
     for (int row = 0; row < rows; ++row) values[start + row] *= -1.0;
 }
 
-// values[l]: the sum of the l smallest item values less scores, and the constant, for sizes from `start` on; for smaller
-// ones it is known. Of sizes that cannot be the best, a lower bound.
-inline void bottom_sums(ConstMatrix item_values, int rows, int width, const Index* blocks, const double* scores,
-                        Index items, Index start, const double* constant, double* values) {
+// values[l]: the payoff of the adversary's best set of l items, for `rows` sizes from `start` on; for smaller ones it is
+// known. Of sizes that cannot be the best, a lower bound. If the predictor meets the constraints, the minimum is a lower
+// bound of the value of the game. Given running sums of the scores no items are sorted, and the minimum is a lower bound to
+// within LevelSearch::PRECISION.
+inline void adversary_values(ConstMatrix alpha, ConstMatrix beta, int rows, Index start, const double* scores,
+                             const double* running, const Strategy& predictor, double* values) {
+    const int width = predictor.marginals.columns;
+    const std::vector<Index>& blocks = predictor.blocks;
+    Table block_values;
+    std::vector<double> constant;
+    expected_payoffs(alpha, beta, rows, predictor, block_values, constant);
+    const double lowest = start > 0 ? *std::min_element(values, values + start) : INFINITY;
+    if (running != nullptr) {
+        const LevelSearch search(block_values.view(), width, blocks.data(), scores, running);
+        search.lowest_payoffs(start, rows, constant.data(), lowest, values + start);
+        return;
+    }
     const auto fill = [&](int row, double* costs) {
         for (int b = 0; b < width; ++b) {
-            for (Index i = blocks[b]; i < blocks[b + 1]; ++i) costs[i] = item_values[row][b] - scores[i];
+            for (Index i = blocks[b]; i < blocks[b + 1]; ++i) costs[i] = block_values[row][b] - scores[i];
         }
     };
-    const double lowest = start > 0 ? *std::min_element(values, values + start) : INFINITY;
-    lowest_payoffs(std::vector<double>(items, 1.0), start, rows, fill, constant, lowest, values + start);
-}
-
-// The payoff of the predictor's best set of each size; the maximum is an upper bound of the value of the game.
-inline std::vector<double> predictor_values(ConstMatrix alpha, ConstMatrix beta, const double* scores, Index items,
-                                            Index split, const Strategy& adversary, const double* multipliers,
-                                            const Limits& limits) {
-    Table item_values;
-    std::vector<double> size_values, values(items + 1);
-    const int sizes = static_cast<int>(items) + 1, width = adversary.marginals.columns;
-    expected_payoffs(alpha, beta, sizes, adversary, false, item_values, size_values);
-    const double paid = expected_score(scores, adversary.marginals.view(), adversary.marginals.rows, width,
-                                       adversary.blocks.data());
-    top_sums(item_values.view(), sizes, width, adversary.blocks.data(), split, 0, multipliers, limits,
-             size_values.data(), paid, values.data());
-    return values;
-}
-
-// The payoff of the adversary's best set of each size; if the predictor meets the constraints, the minimum is a lower bound.
-inline std::vector<double> adversary_values(ConstMatrix alpha, ConstMatrix beta, const double* scores, Index items,
-                                            const Strategy& predictor) {
-    Table item_values;
-    std::vector<double> size_values, values(items + 1);
-    const int sizes = static_cast<int>(items) + 1;
-    expected_payoffs(alpha, beta, sizes, predictor, true, item_values, size_values);
-    bottom_sums(item_values.view(), sizes, predictor.marginals.columns, predictor.blocks.data(), scores, items, 0,
-                size_values.data(), values.data());
-    return values;
+    lowest_payoffs(std::vector<double>(blocks.back(), 1.0), start, rows, fill, constant.data(), lowest, values + start);
 }
 
 // By how much a predictor meets each constraint on average; negative if it misses it.

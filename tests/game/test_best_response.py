@@ -170,19 +170,6 @@ def test_large_games_are_bounded_as_small_ones_are(metric, scale, monkeypatch):
     assert np.all(in_parts <= lowest + 1e-11)
 
 
-@pytest.mark.parametrize("n", [300, 3000])
-def test_prefixes_are_summed_up_as_any_other_sets_are(n, monkeypatch):
-    random = np.random.default_rng(n)
-    game = make_game(mf.kappa, random.normal(size=n))
-    edges = np.unique(np.concatenate((random.integers(0, n, 100), [0, n])))
-    weights = random.dirichlet(np.ones(edges.size))
-    prefixes = Strategy(edges, weights, weights[:, None] * np.tri(edges.size, edges.size - 1, -1), edges)
-    monkeypatch.setattr(best_response, "SMALL_PRODUCT", 0)
-    quick = adversary_values(game, prefixes).min()
-    monkeypatch.setattr(best_response, "FEW_CHANGES", 0.0)
-    assert quick == pytest.approx(adversary_values(game, prefixes).min(), rel=0.0, abs=1e-11)
-
-
 def test_a_predictor_that_misses_a_constraint_proves_nothing():
     game = make_game(mf.precision.subject_to(mf.recall >= 0.5), [0.1, 0.2, 0.3], [1, 0, 1])
     none = Strategy(np.array([0]), np.ones(1), np.zeros((1, 2)), np.array([0, 2, 3]))

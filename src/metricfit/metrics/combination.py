@@ -68,5 +68,5 @@ def combined(metric: Metric, multipliers: tuple[float, ...]) -> Metric:
     parts = [(weight, part.evaluate) for weight, part in weighted if isinstance(part.evaluate, Coefficients)]
     expression = sp.Add(*(weight * part.expression for weight, part in weighted))
     name = f"{metric.name} with multipliers {', '.join(f'{weight:.4g}' for weight in multipliers)}"
-    evaluate = _WeightedSum(NormalForm(sp.nan, sp.nan), name, parts=tuple(parts))
-    return replace(metric, name=name, expression=expression, evaluate=evaluate, constraints=())
+    given = _WeightedSum(NormalForm(sp.nan, sp.nan), name, parts=tuple(parts))
+    return replace(metric, name=name, expression=expression, given=given, constraints=())
