@@ -199,7 +199,7 @@ inline void predictor_values(ConstMatrix alpha, ConstMatrix beta, int rows, Inde
     };
     const double highest = start > 0 ? *std::max_element(values, values + start) : -INFINITY;
     lowest_payoffs(std::move(lengths), start, rows, fill, constant.data(), -highest, values + start);
-    for (int row = 0; row < rows; ++row) values[start + row] *= -1.0;
+    for (int row = 0; row < rows; ++row) values[start + row] = 0.0 - values[start + row];
 }
 
 // values[l]: the payoff of the adversary's best set of l items, for `rows` sizes from `start` on; for smaller ones it is

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy.typing as npt
 import sympy as sp
 
+from metricfit.metrics.confusion import ConfusionMatrix
 from metricfit.metrics.constraint import Boundable, Constraint
 from metricfit.metrics.count_formula import CountFormula
 from metricfit.metrics.derivation import evaluation
@@ -25,7 +26,7 @@ from metricfit.metrics.written import checked
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["Metric", "defined", "from_expression"]
+__all__ = ["Metric", "from_expression"]
 
 TABLES_KEPT = 8
 _Table = tuple[FloatArray, FloatArray]
@@ -79,7 +80,7 @@ class Metric(Boundable, Scored):
     """
 
     name: str
-    expression: sp.Expr
+    written: sp.Expr | Callable[[ConfusionMatrix], object]
     given: Coefficients | CountFormula | None = None
     constraints: tuple[Constraint, ...] = ()
     doc: str | None = None
@@ -91,8 +92,13 @@ class Metric(Boundable, Scored):
             object.__setattr__(self, "__doc__", self.doc)
 
     @cached_property
+    def expression(self) -> sp.Expr:
+        """The formula as it was written; that of a ready-made metric is made when it is first needed."""
+        return self.written if isinstance(self.written, sp.Expr) else checked(self.written(ConfusionMatrix()))
+
+    @cached_property
     def evaluate(self) -> Coefficients | CountFormula:
-        """What computes the metric: as given, or derived from the expression when it is first needed."""
+        """What computes the metric: as given, or derived from the expression."""
         return self.given or evaluation(self.expression)
 
     @cached_property
@@ -414,15 +420,3 @@ def from_expression(name: str, expression: object, doc: str | None = None) -> Me
     """
     written = checked(expression)
     return Metric(name, written, evaluation(written), (), doc)
-
-
-def defined(name: str, expression: object, doc: str | None = None) -> Metric:
-    """Build a metric whose formula is known to be right: what takes SymPy long is done when it is first used.
-
-    Examples
-    --------
-    >>> import metricfit as mf
-    >>> defined("recall", mf.ConfusionMatrix.tp / mf.ConfusionMatrix.ap)
-    Metric(recall = tp/ap)
-    """
-    return Metric(name, checked(expression), None, (), doc)
