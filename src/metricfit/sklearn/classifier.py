@@ -67,7 +67,8 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
     min_share : float
         The least share of positives in a batch. Where positives are rarer, each is visited several times in
         an epoch, so that no game is without one. The cut is chosen on held-out rows, which have the share
-        of the data. 0 repeats none.
+        of the data. 0 repeats none. Of several labels, the least share in the game of each, if the batch has
+        so many positives.
     optimizer : type
         A class of ``torch.optim``.
     validation_fraction : float or None
@@ -76,7 +77,8 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
     patience : int
         So many epochs without improvement end the training.
     scale, solver, tol, group_size
-        Passed to :class:`metricfit.MetricLoss`.
+        Passed to :class:`metricfit.MetricLoss`. With "auto", several labels have one game of 32 rows each
+        per batch.
     warm_start : bool
         Whether :meth:`fit` begins with the weights of the last call.
     device : str
@@ -123,8 +125,7 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
     A metric without an average is taken as the mean over classes or labels, ``metric.macro()``;
     ``metric.averaged("weighted")`` weights them by their rows. Classes are decided by the largest
     logit plus an offset per class, labels by a cut per label that is near the common cut where
-    positives are few; `cut` says how these are found. Constraints, `pos_label` and `min_share` are for two
-    classes.
+    positives are few; `cut` says how these are found. Constraints and `pos_label` are for two classes.
 
     With a metric of one size, as ``"precision@100"`` or ``"precision@5%"``, the prediction is positive for so
     many of the rows that are given together. A whole number is meant of as many rows as :meth:`fit` had:

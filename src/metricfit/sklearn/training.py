@@ -19,6 +19,7 @@ from metricfit.data import PositiveSampler
 from metricfit.loss.settings import AUTO_GROUP_SIZE
 from metricfit.sklearn.averaging import AveragedWeights
 from metricfit.sklearn.callbacks import Progress, Reshuffling, Resume, ValidationMetric
+from metricfit.sklearn.label_games import LabelGames
 from metricfit.sklearn.network import CrossEntropy, LogitNet, Table
 from metricfit.sklearn.rows import HeldOut
 from metricfit.sklearn.top import as_share
@@ -132,20 +133,16 @@ def release(net: LogitNet) -> None:
     net.set_params(callbacks=None, train_split=None, sampler=None)
 
 
-def _metric_loss(model: Any, training: Training) -> MetricLoss:
+def _metric_loss(model: Any, training: Training) -> torch.nn.Module:
     metric, group_size = training.metric(model), model.group_size
+    settings = {"metric": metric, "scale": model.scale, "solver": model.solver, "tol": model.tol}
+    if training.labels.ndim == 2 and group_size == "auto":
+        return LabelGames(share=model.min_share, **settings)
     if group_size == "auto" and metric.size is not None:
         # A game needs as many items as one choice stands for; a batch is the most there can be.
         group_size = max(AUTO_GROUP_SIZE, math.ceil(1.0 / metric.size))
     # A constraint that no prediction can meet on the labels of one small group is no reason to stop.
-    return MetricLoss(
-        metric,
-        scale=model.scale,
-        solver=model.solver,
-        tol=model.tol,
-        group_size=group_size,
-        infeasible="skip",
-    )
+    return MetricLoss(**settings, group_size=group_size, infeasible="skip")
 
 
 def _fingerprint(model: Any, training: Training, module: torch.nn.Module) -> str:
