@@ -51,7 +51,7 @@ def test_the_gradients_are_subgradients(seed: int) -> None:
 
 
 def test_the_number_of_positives_can_be_learned() -> None:
-    logits, targets, phi = batch(12)
+    _, targets, _ = batch(12)
     criterion = mf.MetricLoss(mf.f1)
     phi = torch.zeros(13, requires_grad=True)
     step = torch.optim.SGD([phi], lr=0.2)

@@ -78,10 +78,8 @@ def test_the_best_full_scores_decide_as_the_distribution_of_the_truth_asks(name:
     sizes = sets.sum(axis=1)
     gains = expected_payoffs(name, chances, n)
     # One unknown per item and size, and one per size.
-    features = np.hstack(
-        [np.concatenate([sets[:, [i]] * (sizes[:, None] == np.arange(n + 1)) for i in range(n)], axis=1)]
-        + [(sizes[:, None] == np.arange(n + 1)).astype(float)]
-    )
+    of_size = (sizes[:, None] == np.arange(n + 1)).astype(float)
+    features = np.hstack([*(sets[:, [i]] * of_size for i in range(n)), of_size])
     unknowns = features.shape[1]
     table = payoffs(DEFINITIONS[name][1], n)
     best, point = np.inf, np.zeros(unknowns)
