@@ -176,8 +176,8 @@ def test_json_is_all_that_is_printed(trained, tmp_path):
 MISTAKES = {
     "no such file": ("missing.csv", {}, [], "There is no file"),
     "no such column": ("table.csv", {"target": "chrun"}, [], "Did you mean churn?"),
-    "three classes": ("table.csv", {"target": "plan"}, [], "it must have two"),
-    "numbers as target": ("table.csv", {"target": "age"}, [], "it must have two"),
+    "three classes": ("table.csv", {"target": "plan"}, [], "Take --metric macro-f1"),
+    "numbers as target": ("table.csv", {"target": "age"}, [], "Classes are predicted, up to 100"),
     "constant target": ("table.csv", {"target": "constant"}, [], "nothing to learn"),
     "empty target": ("table.csv", {"target": "empty"}, [], "nothing to learn"),
     "empty file": ("empty.csv", {}, [], "is empty"),

@@ -6,20 +6,23 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 import metricfit as mf
+from metricfit.cli.class_decisions import ClassChoice
 from metricfit.cli.decisions import Decision
 from metricfit.cli.mistakes import UserMistakeError, sentence
 from metricfit.sklearn import Cut, MetricEnsemble, best_cut
 from metricfit.sklearn.defaults import default_members
 
 __all__ = [
+    "Announced",
     "Candidate",
+    "CutRule",
     "FittedCandidate",
     "Steps",
     "fit_candidate",
@@ -29,11 +32,12 @@ __all__ = [
 ]
 
 FloatArray = npt.NDArray[np.float64]
+D = TypeVar("D", Decision, ClassChoice)
 CutRule = Literal["expected", "empirical", "zero"]
 # A third of many rows can be spared, which saves two of five fits.
 FOLDS, FOLDS_OF_MANY, MANY = 5, 3, 20_000
 # About how long a fit takes in relation to that of trees, for the time left.
-COSTS = {"network": 12.0, "cross-entropy network": 8.0, "trees": 1.0}
+COSTS = {"network": 12.0, "cross-entropy network": 8.0, "trees": 1.0, "boosted trees": 3.0}
 
 
 class Steps(Protocol):
@@ -57,14 +61,14 @@ class Candidate:
 
 
 @dataclass(frozen=True, eq=False)
-class FittedCandidate:
+class FittedCandidate(Generic[D]):
     """A trained candidate.
 
     Attributes
     ----------
     name : str
         What it is called.
-    decision : Decision
+    decision : Decision or ClassChoice
         What it decides.
     held_out : Cut
         The metric on rows that its models have not seen, at the best cut of those.
@@ -77,7 +81,7 @@ class FittedCandidate:
     """
 
     name: str
-    decision: Decision
+    decision: D
     held_out: Cut
     seconds: float
     notes: tuple[str, ...]
@@ -142,7 +146,7 @@ def fit_candidate(
     *,
     seed: int,
     steps: Steps,
-) -> FittedCandidate:
+) -> FittedCandidate[Decision]:
     """Train a candidate; a setting that does not fit the data is the user's mistake."""
     members = [(name, Announced(estimator, name, steps)) for name, estimator in candidate.members]
     ensemble = MetricEnsemble(
@@ -167,7 +171,7 @@ def fit_candidate(
     scored = ~np.isnan(ensemble.oof_)
     return FittedCandidate(
         candidate.name,
-        Decision.of_ensemble(ensemble, models),
+        Decision.of_ensemble(ensemble, models, ensemble.cut_),
         best_cut(
             metric, ensemble.oof_[scored], codes[scored], weights=None if weights is None else weights[scored]
         ),

@@ -11,7 +11,9 @@ import numpy.typing as npt
 import torch
 from scipy.special import expit, logit
 
+from metricfit import Metric
 from metricfit.sklearn import MetricClassifier, MetricEnsemble
+from metricfit.sklearn.top import top_margins
 
 __all__ = ["Calibration", "Decision", "Kind", "Part"]
 
@@ -96,7 +98,9 @@ class Decision:
         return cls((Part("networks", (network,), 1.0, 1.0, 0.0),), None, classifier.threshold_)
 
     @classmethod
-    def of_ensemble(cls, ensemble: MetricEnsemble, models: Mapping[str, Sequence[Any]]) -> Decision:
+    def of_ensemble(
+        cls, ensemble: MetricEnsemble, models: Mapping[str, Sequence[Any]], cut: float
+    ) -> Decision:
         """Return the decision of an ensemble.
 
         Parameters
@@ -105,6 +109,8 @@ class Decision:
             Fitted to labels 0 and 1.
         models : dict of str to sequence of classifiers
             The fitted classifiers of every member that counts, by the name of the member.
+        cut : float
+            The probability from which rows are positive.
         """
         parts = []
         for name, fitted in models.items():
@@ -127,7 +133,7 @@ class Decision:
             () if curve is None else tuple(map(float, curve.X_thresholds_)),
             () if curve is None else tuple(map(float, curve.y_thresholds_)),
         )
-        return cls(tuple(parts), calibration, ensemble.cut_)
+        return cls(tuple(parts), calibration, cut)
 
     def models(self, kind: Kind) -> list[Any]:
         """Return all models of a kind, in the order of the parts."""
@@ -139,6 +145,15 @@ class Decision:
         if probabilities is None:
             return self._scores(features) - self.cut
         return np.asarray(logit(probabilities) - logit(self.cut))
+
+    def decided(self, metric: Metric, features: Features) -> FloatArray:
+        """Return margins above 0 where rows are positive; with a metric of one size, for the highest."""
+        margins = self.margins(features)
+        return margins if metric.size is None else top_margins(metric, margins)
+
+    def predicted(self, features: Features) -> npt.NDArray[np.int64]:
+        """Return 1 for rows that are positive, and 0 for the others."""
+        return (self.margins(features) > 0).astype(np.int64)
 
     def probabilities(self, features: Features) -> FloatArray | None:
         """Return the calibrated probability that rows are positive, or None if nothing was calibrated."""

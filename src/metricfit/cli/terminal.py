@@ -14,7 +14,6 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 from rich.table import Table
 from skorch.callbacks import Callback
 
-import metricfit as mf
 from metricfit.cli.candidates import COSTS
 from metricfit.cli.mistakes import UserMistakeError
 from metricfit.report import Comparison, in_words
@@ -53,15 +52,16 @@ class Screen:
         metric = comparison.metric
         table = Table(title=comparison.title, title_justify="left")
         table.add_column("")
-        table.add_column(metric.name, justify="right")
+        table.add_column(comparison.name, justify="right")
         table.add_column("95% interval")
         for constraint in metric.constraints:
             table.add_column(str(constraint))
-        for column in ("precision", "recall", "seconds"):
+        further = [comparison.further(method) for method in comparison.methods]
+        for column in (*further[0], "seconds"):
             table.add_column(column, justify="right")
-        for method, interval in zip(comparison.methods, comparison.intervals, strict=True):
+        for method, interval, others in zip(comparison.methods, comparison.intervals, further, strict=True):
             held = [f"{value:.3f} {'met' if met else 'missed'}" for _, value, met in comparison.held(method)]
-            held += [f"{comparison.score(metric, method):.3f}" for metric in (mf.precision, mf.recall)]
+            held += [f"{value:.3f}" for value in others.values()]
             seconds = "" if method.constant else f"{method.seconds:.1f}"
             table.add_row(method.name, f"{comparison.value(method):.3f}", str(interval), *held, seconds)
         self.out.print(table)
@@ -87,6 +87,26 @@ class Screen:
         confusion.add_row("actual positive", f"{cells['tp']:.10g}", f"{cells['fn']:.10g}")
         confusion.add_row("actual negative", f"{cells['fp']:.10g}", f"{cells['tn']:.10g}")
         self.out.print(confusion)
+        for note in found["notes"]:
+            self.say(note)
+
+    def evaluate_classes(self, found: dict[str, Any]) -> None:
+        """Print how good a model of several classes is on a table."""
+        low, high = found["interval"]
+        scores = Table(title=f"{found['title']}, {found['rows']} rows")
+        for name in ("", "value", "95% interval"):
+            scores.add_column(name)
+        scores.add_row(found["metric"], f"{found['value']:.3f}", f"{low:.3f} to {high:.3f}")
+        for name in ("accuracy", "macro_recall"):
+            scores.add_row(name.replace("_", " "), f"{found[name]:.3f}", "")
+        self.out.print(scores)
+        classes = Table()
+        for name in ("class", "rows", *found["per_class"]):
+            classes.add_column(name)
+        for index, (name, rows) in enumerate(found["classes"].items()):
+            values = [f"{column[index]:.3f}" for column in found["per_class"].values()]
+            classes.add_row(name, f"{rows:.10g}", *values)
+        self.out.print(classes)
         for note in found["notes"]:
             self.say(note)
 
