@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-import pickle
 import warnings
-import zipfile
-import zlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,22 +12,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import skops.io
-import torch
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
-from skops.io.exceptions import UnsupportedTypeException, UntrustedTypesFoundException
 from skrub import TableVectorizer
 
 import metricfit as mf
-from metricfit.cli.archives import check_archive
 from metricfit.cli.decisions import Calibration, Decision, Part
 from metricfit.cli.descriptions import FORMAT, installed, read_description
 from metricfit.cli.encoding import STEPS, Columns, transformed
 from metricfit.cli.mistakes import UserMistakeError
-from metricfit.sklearn import MLP
+from metricfit.cli.part_files import (
+    ForeignFileError,
+    read_networks,
+    read_objects,
+    read_trees,
+    write_networks,
+    write_objects,
+)
 
 __all__ = ["Model", "load_model", "save_model"]
 
@@ -70,8 +68,6 @@ ENCODER_TYPES = frozenset(
         )
     ]
 )
-# What gradient-boosted trees consist of beside what skops knows.
-TREE_TYPES = frozenset(["sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,11 +138,9 @@ class Model:
 
 def save_model(folder: Path, model: Model) -> None:
     """Write a model into a folder."""
-    weights = io.BytesIO()  # torch reports a full disk as a RuntimeError without a cause
-    torch.save([network.state_dict() for network in model.decision.models("networks")], weights)
-    (folder / WEIGHTS).write_bytes(weights.getbuffer())
-    skops.io.dump(model.decision.models("trees"), folder / TREES, compression=zipfile.ZIP_DEFLATED)
-    skops.io.dump(model.encoder, folder / ENCODER, compression=zipfile.ZIP_DEFLATED)
+    write_networks(folder / WEIGHTS, model.decision.models("networks"))
+    write_objects(folder / TREES, model.decision.models("trees"))
+    write_objects(folder / ENCODER, model.encoder)
     description = {
         "format": FORMAT,
         "metricfit": mf.__version__,
@@ -224,10 +218,16 @@ def _decision(folder: Path, description: dict[str, Any]) -> Decision:
         for kind in ("networks", "trees")
     }
     features = description["features"]
-    models = {
-        "networks": _networks(folder / WEIGHTS, features, counts["networks"]),
-        "trees": _trees(folder / TREES, features, counts["trees"], description["versions"]),
-    }
+    versions = description["versions"]
+    try:
+        networks = read_networks(folder / WEIGHTS, features, counts["networks"])
+    except ForeignFileError:
+        raise _refusal(folder / WEIGHTS, "the weights of this model", {}) from None
+    try:
+        trees = read_trees(folder / TREES, features, counts["trees"])
+    except ForeignFileError:
+        raise _refusal(folder / TREES, "the trees of this model", versions) from None
+    models: dict[str, list[Any]] = {"networks": networks, "trees": trees}
     parts = []
     for part in description["parts"]:
         line = {name: float(part[name]) for name in ("weight", "slope", "intercept")}
@@ -255,26 +255,16 @@ def _other_versions(written: dict[str, str]) -> str:
 
 def _encoder(path: Path, versions: dict[str, str]) -> Any:
     refused = _refusal(path, "an encoder of metricfit", versions)
-    encoder = _safely(path, ENCODER_TYPES, refused)
+    try:
+        encoder = read_objects(path, ENCODER_TYPES)
+    except ForeignFileError:
+        raise refused from None
     kinds = [TableVectorizer, SimpleImputer, StandardScaler]
     if not isinstance(encoder, Pipeline) or [name for name, _ in encoder.steps] != STEPS:
         raise refused
     if [type(step) for _, step in encoder.steps] != kinds:
         raise refused
     return encoder
-
-
-def _trees(path: Path, features: int, count: int, versions: dict[str, str]) -> list[Any]:
-    refused = _refusal(path, "the trees of this model", versions)
-    found = _safely(path, TREE_TYPES, refused)
-    if not isinstance(found, list) or len(found) != count:
-        raise refused
-    for trees in found:
-        if type(trees) is not HistGradientBoostingClassifier:
-            raise refused
-        if getattr(trees, "n_features_in_", None) != features:
-            raise refused
-    return found
 
 
 def _refusal(path: Path, expected: str, versions: dict[str, str]) -> UserMistakeError:
@@ -285,64 +275,6 @@ def _refusal(path: Path, expected: str, versions: dict[str, str]) -> UserMistake
             f"those versions."
         )
     return UserMistakeError(f"{path} holds something else than {expected}; it is not read.")
-
-
-def _safely(path: Path, known: frozenset[str], refused: UserMistakeError) -> Any:
-    """Return what a file of skops holds, if it is of known types only."""
-    try:
-        check_archive(path)
-        found = set(skops.io.get_untrusted_types(file=path))
-        if not found <= known:
-            raise refused
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # other versions are named in a note
-            return skops.io.load(path, trusted=sorted(found))
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        LookupError,
-        ValueError,
-        TypeError,
-        AttributeError,
-        ImportError,
-        NotImplementedError,
-        RecursionError,
-        UnsupportedTypeException,
-        UntrustedTypesFoundException,
-    ):
-        raise refused from None
-
-
-def _networks(path: Path, features: int, count: int) -> list[torch.nn.Module]:
-    refused = UserMistakeError(f"{path} holds something else than the weights of this model; it is not read.")
-    # Every feature has weights in the file, so that networks larger than the file are not made.
-    if count * features > path.stat().st_size:
-        raise refused
-    # torch raises what pickle, zip files and state dicts raise; all of it means the same here.
-    try:
-        check_archive(path)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of foreign files torch warns before it refuses them
-            states = torch.load(path, weights_only=True, map_location="cpu")
-        if not isinstance(states, list) or len(states) != count:
-            raise refused
-        networks = [MLP(features) for _ in states]
-        for network, state in zip(networks, states, strict=True):
-            network.load_state_dict(state)
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        NotImplementedError,
-        pickle.UnpicklingError,
-        RuntimeError,
-        EOFError,
-        ValueError,
-        TypeError,
-        AttributeError,
-        LookupError,
-    ):
-        raise refused from None
-    return [network.eval() for network in networks]
 
 
 def _digest(path: Path) -> str:

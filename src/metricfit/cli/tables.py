@@ -112,7 +112,8 @@ def take_target(
     if len(counts) > 2:
         raise UserMistakeError(
             f"The target {name} has {len(counts)} different values ({listed(counts.index)}); "
-            f"it must have two. Merge values, or make a column that is 1 for one of them and 0 otherwise."
+            f"it must have two. Merge values, or make a column that is 1 for one of them and 0 otherwise. "
+            f"In Python, metricfit.sklearn takes targets of several classes."
         )
     if len(counts) < 2:
         value = f" ({counts.index[0]})" if len(counts) else ""
