@@ -141,7 +141,7 @@ def test_the_progress_line_shows_the_epoch_that_is_kept():
         net.history.record("valid_metric", value)
         bar.on_epoch_end(net)
     (task,) = screen.progress.tasks
-    assert task.fields["state"] == "best 0.600 held out, epoch 2"
+    assert task.fields["state"] == "best 0.600, epoch 2"
     assert task.completed == 4
 
 
@@ -227,13 +227,22 @@ def test_a_mistake_is_a_sentence_and_leaves_nothing_behind(tables, mistake):
     ("change", "sentence"),
     [
         (lambda table: table.drop(columns=["age", "plan"]), "lacks the columns age, plan"),
+        (lambda table: table.rename(columns={"age": "AGE "}), "Did you mean AGE ?"),
         (lambda table: table.rename(columns={"plan": "plans"}), "Did you mean plans?"),
         (lambda table: table.assign(plan="gold"), "not in the training table: gold"),
         (lambda table: table.assign(age="old"), "held numbers in the training table; here it holds old"),
-        (lambda table: table.assign(since="once"), "held dates written like %Y-%m-%d"),
+        (lambda table: table.assign(since="once"), "held dates such as 2024-12-31 in"),
         (lambda table: table.assign(since="01/02/2020"), "here it holds 01/02/2020"),
     ],
-    ids=["columns missing", "renamed", "unknown category", "text for numbers", "no dates", "other dates"],
+    ids=[
+        "columns missing",
+        "other capitals",
+        "renamed",
+        "unknown category",
+        "text for numbers",
+        "no dates",
+        "other dates",
+    ],
 )
 def test_a_table_that_does_not_fit_the_model_is_refused(trained, tmp_path, change, sentence):
     change(a_table()).to_csv(tmp_path / "new.csv", index=False)

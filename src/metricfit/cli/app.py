@@ -200,7 +200,9 @@ def fit(
     ] = 0.25,
     seed: Seed = 0,
     device: Annotated[str, typer.Option(help="Where to train, such as cuda.")] = "cpu",
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a stopped run of --fast.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a run that was stopped or killed.")
+    ] = False,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
@@ -211,8 +213,8 @@ def fit(
     the test rows only measure it. --fast trains one network instead.
 
     The folder gets the model, metrics.json and report.html. Columns that only number or name the rows are
-    left out. Ctrl-C keeps the ensemble if it is done; otherwise nothing is kept, and the training starts
-    again. With --fast, Ctrl-C keeps the best epoch so far, and the same command with --resume goes on.
+    left out. After Ctrl-C, a kill or a full disk, the same command with --resume goes on: models that were
+    fitted are kept, with --fast every epoch. Ctrl-C also writes the best model so far, if there is one.
 
     Example:
 

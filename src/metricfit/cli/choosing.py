@@ -12,13 +12,14 @@ import metricfit as mf
 from metricfit.report import Method
 from metricfit.sklearn import Cut, cut_at
 
-__all__ = ["about_constant", "about_interruption", "best_of", "constant_method", "why_chosen"]
+__all__ = ["GO_ON", "about_constant", "about_interruption", "best_of", "constant_method", "why_chosen"]
 
 if TYPE_CHECKING:
     from metricfit.cli.results import Result
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+GO_ON = "The same command with --resume goes on."
 
 
 def best_of(held_out: Sequence[Cut]) -> int:
@@ -75,14 +76,11 @@ def about_constant(name: str, at_train: Cut, result: Result, metric: str, target
     ]
 
 
-def about_interruption(result: Result, *, fast: bool) -> list[str]:
+def about_interruption(result: Result) -> list[str]:
     """Return what to say of a training that Ctrl-C ended."""
     if not result.interrupted:
         return []
-    return [
-        "Training was interrupted; this is the best so far. "
-        + ("Add --resume to go on." if fast else "The comparison is not complete.")
-    ]
+    return [f"Training was interrupted; this is the best so far, and the comparison is not complete. {GO_ON}"]
 
 
 def _missed(cut: Cut) -> str:

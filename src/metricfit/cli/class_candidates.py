@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from sklearn.model_selection import StratifiedKFold
 import metricfit as mf
 from metricfit.cli.candidates import Announced, CutRule, FittedCandidate, Steps, folds_for
 from metricfit.cli.class_decisions import ClassChoice, ClassModels
-from metricfit.cli.decisions import Decision
+from metricfit.cli.decisions import Decision, scores
+from metricfit.cli.kept_models import KeptModels
 from metricfit.cli.mistakes import UserMistakeError, sentence
 from metricfit.sklearn import Cut, MetricClassifier, MetricEnsemble
 from metricfit.sklearn.deciding import ClassDecision
@@ -44,8 +46,8 @@ def class_estimators(
     """
     rarest = int(np.bincount(codes).argmin())
     single = metric.averaged(None)
-    members = default_members(single, features, (codes == rarest).astype(np.int64))
-    network, trees = (pipeline[-1] for _, pipeline in members)
+    members = dict(default_members(single, features, (codes == rarest).astype(np.int64)))
+    network, trees = members["network"][-1], members["trees"][-1]
     network.set_params(max_epochs=min(epochs, network.max_epochs), device=device)
     trees.set_params(categorical_features=None)
     plain = MetricClassifier(metric, loss="cross-entropy", cut="zero", max_epochs=epochs, device=device)
@@ -68,9 +70,11 @@ def class_ensemble(
     cut: CutRule,
     seed: int,
     steps: Steps,
+    checkpoints: Path,
 ) -> FittedCandidate[ClassChoice]:
     """Train the ensemble for several classes; a setting that does not fit is the user's mistake."""
-    announced = [(key, Announced(estimator, key, steps)) for key, estimator in members.items()]
+    kept = KeptModels(checkpoints, name)
+    announced = [(key, Announced(estimator, key, steps, kept)) for key, estimator in members.items()]
     ensemble = MetricEnsemble(announced, metric=metric, cv=folds_for(len(codes)), cut=cut, random_state=seed)
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
@@ -83,7 +87,7 @@ def class_ensemble(
     columns = tuple(
         Decision.of_ensemble(
             one,
-            {key: [model.estimator_ for model in member.models] for key, member in one.members_.items()},
+            {key: [model.model_ for model in member.models] for key, member in one.members_.items()},
             0.5,
         )
         for one in ensemble.columns_
@@ -114,26 +118,24 @@ def compared_models(
     *,
     seed: int,
     steps: Steps,
+    checkpoints: Path,
 ) -> FittedCandidate[ClassChoice]:
     """Train an estimator of all classes on every fold, and decide for the most probable class."""
     start = time.perf_counter()
     folds = StratifiedKFold(folds_for(len(codes)), shuffle=True, random_state=seed)
-    scores = np.empty((len(codes), int(codes.max()) + 1))
+    logits = np.empty((len(codes), int(codes.max()) + 1))
     models = []
+    kept = KeptModels(checkpoints, name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # classes with fewer rows than folds
         for number, (train, test) in enumerate(folds.split(features, codes)):
-            model = Announced(clone(estimator).set_params(random_state=seed + number), key, steps)
+            model = Announced(clone(estimator).set_params(random_state=seed + number), key, steps, kept)
             model.fit(features[train], codes[train], None if weights is None else weights[train])
-            scores[test] = log_softmax(_logits(model.estimator_, features[test]), axis=1)
-            models.append(model.estimator_)
-    networks = isinstance(estimator, MetricClassifier)
-    whole = ClassModels(
-        "networks" if networks else "trees",
-        tuple(model.net_.module_.cpu().eval() for model in models) if networks else tuple(models),
-    )
-    decision = ClassDecision.fit(metric, scores, codes, weights, "zero", calibrated=False)
-    value = class_value(metric, codes, decision.predict(scores), weights)
+            logits[test] = log_softmax(scores(model.model_, features[test]), axis=1)
+            models.append(model.model_)
+    whole = ClassModels("networks" if isinstance(estimator, MetricClassifier) else "trees", tuple(models))
+    decision = ClassDecision.fit(metric, logits, codes, weights, "zero", calibrated=False)
+    value = class_value(metric, codes, decision.predict(logits), weights)
     return FittedCandidate(
         name, ClassChoice((), whole, decision), value, time.perf_counter() - start, (), {key: 1.0}
     )
@@ -148,13 +150,6 @@ def class_value(metric: mf.Metric, codes: IntArray, predicted: IntArray, weights
     1.0
     """
     return Cut(0.0, float(metric.score(codes, predicted, sample_weight=weights)), 0.0)
-
-
-def _logits(model: Any, features: Features) -> FloatArray:
-    if isinstance(model, MetricClassifier):
-        found: Any = model.net_.forward(features, training=False)
-        return np.asarray(found.cpu().double().numpy())
-    return np.asarray(model.decision_function(features))
 
 
 def _is_ours(warning: warnings.WarningMessage) -> bool:

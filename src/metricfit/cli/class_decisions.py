@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from scipy.special import log_softmax
 
-from metricfit.cli.decisions import Decision, Features, Kind
+from metricfit.cli.decisions import Decision, Features, Kind, scores
 from metricfit.sklearn import MetricEnsemble
 from metricfit.sklearn.deciding import ClassDecision
 
@@ -37,7 +36,7 @@ class ClassModels:
 
     def scores(self, features: Features) -> FloatArray:
         """Return the mean log-probability of every class."""
-        found = [log_softmax(_raw_scores(self.kind, model, features), axis=1) for model in self.models]
+        found = [log_softmax(scores(model, features), axis=1) for model in self.models]
         return np.asarray(np.mean(found, axis=0))
 
 
@@ -97,11 +96,3 @@ def _chances(column: Decision, features: Features) -> FloatArray:
     if found is None:
         raise TypeError("the decision of each class must have a calibration")
     return found
-
-
-def _raw_scores(kind: Kind, model: Any, features: Features) -> FloatArray:
-    if kind == "trees":
-        return np.asarray(model.decision_function(features), dtype=np.float64)
-    with torch.no_grad():
-        logits: torch.Tensor = model(torch.from_numpy(features))
-    return logits.double().numpy()

@@ -56,7 +56,7 @@ def classes_compared(
             f"Warning: the model predicts {target.name} = {listed(classes[code] for code in never)} for "
             f"none of the {len(parts.test_codes)} test rows."
         )
-    notes += about_interruption(result, fast=options.fast)
+    notes += about_interruption(result)
     return ClassComparison(
         target.name,
         metric,

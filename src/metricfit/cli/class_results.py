@@ -57,7 +57,16 @@ def class_ensemble_result(
                 if name in plain:
                     key = plain[name]
                     one = compared_models(
-                        name, made[key], key, metric, features, codes, weights, seed=options.seed, steps=steps
+                        name,
+                        made[key],
+                        key,
+                        metric,
+                        features,
+                        codes,
+                        weights,
+                        seed=options.seed,
+                        steps=steps,
+                        checkpoints=folder.checkpoints,
                     )
                 else:
                     one = class_ensemble(
@@ -70,6 +79,7 @@ def class_ensemble_result(
                         cut=options.cut,
                         seed=options.seed,
                         steps=steps,
+                        checkpoints=folder.checkpoints,
                     )
             except KeyboardInterrupt:
                 # The ensemble comes first: without it there is nothing to keep.

@@ -15,7 +15,7 @@ from metricfit import Metric
 from metricfit.sklearn import MetricClassifier, MetricEnsemble
 from metricfit.sklearn.top import top_margins
 
-__all__ = ["Calibration", "Decision", "Kind", "Part"]
+__all__ = ["Calibration", "Decision", "Kind", "Part", "scores"]
 
 FloatArray = npt.NDArray[np.float64]
 Features = npt.NDArray[np.float32]
@@ -69,8 +69,8 @@ class Part:
 
     def logits(self, features: Features) -> FloatArray:
         """Return what this part adds to the score of every row."""
-        scores = [_scores(self.kind, model, features) for model in self.models]
-        return np.asarray(self.weight * (self.slope * np.mean(scores, axis=0) + self.intercept))
+        found = [scores(model, features) for model in self.models]
+        return np.asarray(self.weight * (self.slope * np.mean(found, axis=0) + self.intercept))
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,12 +114,11 @@ class Decision:
         """
         parts = []
         for name, fitted in models.items():
-            networks = isinstance(fitted[0], MetricClassifier)
             line = ensemble.calibrators_[name]
             parts.append(
                 Part(
-                    "networks" if networks else "trees",
-                    tuple(model.net_.module_.cpu().eval() for model in fitted) if networks else tuple(fitted),
+                    "networks" if isinstance(fitted[0], torch.nn.Module) else "trees",
+                    tuple(fitted),
                     float(ensemble.weights_[name]),
                     float(line.slope_),
                     float(line.intercept_),
@@ -163,9 +162,10 @@ class Decision:
         return np.asarray(np.sum([part.logits(features) for part in self.parts], axis=0))
 
 
-def _scores(kind: Kind, model: Any, features: Features) -> FloatArray:
-    if kind == "trees":
+def scores(model: Any, features: Features) -> FloatArray:
+    """Return what a network or gradient-boosted trees give to rows: one score, or one per class."""
+    if not isinstance(model, torch.nn.Module):
         return np.asarray(model.decision_function(features), dtype=np.float64)
     with torch.no_grad():
-        logits: torch.Tensor = model(torch.from_numpy(features)).reshape(-1)
-    return logits.double().numpy()
+        logits: torch.Tensor = model(torch.from_numpy(features))
+    return logits.squeeze(1).double().numpy()

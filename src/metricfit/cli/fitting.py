@@ -18,7 +18,8 @@ import torch
 from sklearn.model_selection import train_test_split
 
 import metricfit as mf
-from metricfit.cli.choosing import about_constant, about_interruption, constant_method
+from metricfit.cli.begun import Begun
+from metricfit.cli.choosing import GO_ON, about_constant, about_interruption, constant_method
 from metricfit.cli.class_fitting import checked_for_classes, classes_compared
 from metricfit.cli.class_results import class_ensemble_result, class_fast_result
 from metricfit.cli.columns import chosen_columns, column_reports, take_weights
@@ -67,26 +68,44 @@ class FitOptions:
 
     def command(self) -> str:
         """Return the command line that asks for this."""
-        words = ["metricfit", "fit", str(self.table), "--target", self.target, "--metric", self.metric]
-        for constraint in self.subject_to:
-            words += ["--subject-to", constraint]
-        for option, names in (("--drop", self.drop), ("--keep", self.keep)):
-            words += [word for name in names for word in (option, name)]
-        if self.reading.delimiter is not None:
-            words += ["--delimiter", self.reading.delimiter]
-        if self.reading.encoding is not None:
-            words += ["--encoding", self.reading.encoding]
-        if self.fast:
-            words += ["--fast"]
-        if self.confidence is not None:
-            words += ["--confidence", str(self.confidence)]
-        if self.weight is not None:
-            words += ["--weight", self.weight]
-        if self.positive is not None:
-            words += ["--positive", self.positive]
-        words += ["--cut", self.cut, "--epochs", str(self.epochs), "--seed", str(self.seed)]
-        words += ["--test-fraction", str(self.test_fraction), "--out", str(self.out)]
-        return shlex.join(words)
+        words = ["metricfit", "fit", str(self.table)]
+        for option, values in self._options().items():
+            words += [word for value in values for word in ([option, value] if value else [option])]
+        return shlex.join([*words, "--device", self.device, "--out", str(self.out)])
+
+    def begun(self) -> Begun:
+        """Return what a run with these options depends on."""
+        options = {
+            option: ", ".join(value or "given" for value in values) or "not given"
+            for option, values in self._options().items()
+        }
+        if self.fast:  # one network can go on for more epochs
+            del options["--epochs"]
+        return Begun.of(self.command(), options, self.table)
+
+    def _options(self) -> dict[str, tuple[str, ...]]:
+        """Return the values of every option that decides on what is trained."""
+        given: dict[str, tuple[object, ...]] = {
+            "--target": (self.target,),
+            "--metric": (self.metric,),
+            "--subject-to": self.subject_to,
+            "--drop": self.drop,
+            "--keep": self.keep,
+            "--delimiter": (self.reading.delimiter,),
+            "--encoding": (self.reading.encoding,),
+            "--fast": ("",) if self.fast else (),
+            "--confidence": (self.confidence,),
+            "--weight": (self.weight,),
+            "--positive": (self.positive,),
+            "--cut": (self.cut,),
+            "--epochs": (self.epochs,),
+            "--seed": (self.seed,),
+            "--test-fraction": (self.test_fraction,),
+        }
+        return {
+            option: tuple(str(value) for value in values if value is not None)
+            for option, values in given.items()
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +126,9 @@ def fit_table(options: FitOptions, screen: Screen) -> tuple[Comparison, bool]:
     _check_device(options.device)
     folder = RunFolder(options.out, resume=options.resume, overwrite=options.overwrite)
     table, notes = read_table(options.table, options.reading)
+    begun = options.begun()
+    if options.resume:
+        begun.compare(folder.settings)
     table, target, about_target = take_target(table, options.target, options.positive)
     if isinstance(target, ClassTarget):
         metric = checked_for_classes(asked, target, options)
@@ -123,6 +145,7 @@ def fit_table(options: FitOptions, screen: Screen) -> tuple[Comparison, bool]:
         features, test_features = (transformed(encoder, part) for part in (parts.train, parts.test))
     with folder:
         try:
+            begun.write(folder.settings)
             result = _way(target, fast=options.fast)(
                 metric,
                 features,
@@ -154,9 +177,13 @@ def fit_table(options: FitOptions, screen: Screen) -> tuple[Comparison, bool]:
                 comparison, columns=column_reports(whole, columns.kinds, options.drop, options.weight)
             )
             _write(folder, model, comparison, options.command())
-            folder.put_in_place(keep_checkpoints=result.interrupted and options.fast)
+            folder.put_in_place(keep_checkpoints=result.interrupted)
         except OSError as error:
             raise UserMistakeError(_storage_sentence(options, folder, error)) from None
+        except KeyboardInterrupt:
+            if folder.has_checkpoints:
+                screen.say(f"What was trained so far is kept in {options.out / UNFINISHED}. {GO_ON}")
+            raise
     return comparison, result.interrupted
 
 
@@ -172,11 +199,6 @@ def _checked_metric(options: FitOptions) -> mf.Metric:
         raise UserMistakeError(
             f"--fast trains one network for the metric, which {metric.name} does not allow: "
             f"{metric.why_not_playable}. Leave out --fast."
-        )
-    if options.resume and not options.fast:
-        raise UserMistakeError(
-            "There is no unfinished run to resume: only runs with --fast are saved while they train. "
-            "Leave out --resume to start again, with --overwrite if the folder holds something."
         )
     if options.confidence is not None and options.fast:
         raise UserMistakeError("--confidence needs the ensemble; leave out --fast.")
@@ -202,7 +224,7 @@ def _compared(
     notes = [result.why, *notes, *result.notes]
     notes += about_constant(constant.name, at_train, result, metric.name, target.name)
     notes += _one_class_only(result.methods[0].predicted, target, parts)
-    notes += about_interruption(result, fast=options.fast)
+    notes += about_interruption(result)
     importance = column_importance(
         model, metric, parts.test, parts.test_codes, parts.test_weights, seed=options.seed
     )

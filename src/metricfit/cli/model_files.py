@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import warnings
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,8 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import skops.io
-import torch
 
 import metricfit as mf
 from metricfit.cli.class_decisions import ClassChoice
@@ -24,7 +20,8 @@ from metricfit.cli.descriptions import CLASS_FORMAT, FORMAT, installed, read_des
 from metricfit.cli.encoding import Columns, transformed
 from metricfit.cli.mistakes import UserMistakeError
 from metricfit.cli.model_decisions import described, model_counts, restored
-from metricfit.cli.model_objects import other_versions, read_encoder, read_networks, read_trees
+from metricfit.cli.model_objects import model_networks, model_trees, other_versions, read_encoder
+from metricfit.cli.part_files import write_networks, write_objects
 
 __all__ = ["Model", "load_model", "save_model"]
 
@@ -103,11 +100,9 @@ class Model:
 
 def save_model(folder: Path, model: Model) -> None:
     """Write a model into a folder."""
-    weights = io.BytesIO()  # torch reports a full disk as a RuntimeError without a cause
-    torch.save([network.state_dict() for network in model.decision.models("networks")], weights)
-    (folder / WEIGHTS).write_bytes(weights.getbuffer())
-    skops.io.dump(model.decision.models("trees"), folder / TREES, compression=zipfile.ZIP_DEFLATED)
-    skops.io.dump(model.encoder, folder / ENCODER, compression=zipfile.ZIP_DEFLATED)
+    write_networks(folder / WEIGHTS, model.decision.models("networks"))
+    write_objects(folder / TREES, model.decision.models("trees"))
+    write_objects(folder / ENCODER, model.encoder)
     labels: dict[str, Any] = {"positive": model.positive, "negative": model.negative}
     if model.classes:
         labels = {"classes": list(model.classes)}
@@ -161,8 +156,8 @@ def _load(folder: Path) -> Model:
     whole = description.get("whole")
     outputs = len(description["classes"]) if whole else 1
     models: dict[Kind, list[Any]] = {
-        "networks": read_networks(folder / WEIGHTS, features, counts["networks"], outputs),
-        "trees": read_trees(folder / TREES, features, counts["trees"], max(outputs, 2), versions),
+        "networks": model_networks(folder / WEIGHTS, features, counts["networks"], outputs),
+        "trees": model_trees(folder / TREES, features, counts["trees"], max(outputs, 2), versions),
     }
     return Model(
         metric=description["metric"],

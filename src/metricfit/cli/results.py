@@ -90,7 +90,14 @@ def ensemble_result(
             steps = screen.steps(candidate.name, len(candidate.members) * folds, total)
             try:
                 one = fit_candidate(
-                    candidate, metric, features, codes, weights, seed=options.seed, steps=steps
+                    candidate,
+                    metric,
+                    features,
+                    codes,
+                    weights,
+                    seed=options.seed,
+                    steps=steps,
+                    checkpoints=folder.checkpoints,
                 )
             except KeyboardInterrupt:
                 # The ensemble comes first: without it there is nothing to keep.

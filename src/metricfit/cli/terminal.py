@@ -32,7 +32,7 @@ class Screen:
         self.out = Console(quiet=quiet, markup=False, emoji=False, highlight=False)
         self.progress = Progress(
             TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=10),
+            BarColumn(bar_width=8),
             TextColumn("{task.fields[count]}", markup=False),
             TimeRemainingColumn(compact=True),
             TextColumn("left; {task.fields[state]}", markup=False),
@@ -142,7 +142,7 @@ class _Bar(Callback):
         """Show the value of the epoch that is kept so far: the first of the highest rank."""
         ranks, values = net.history[:, "rank"], net.history[:, "valid_metric"]
         kept = ranks.index(max(ranks))
-        state = f"best {values[kept]:.3f} held out, epoch {kept + 1}"
+        state = f"best {values[kept]:.3f}, epoch {kept + 1}"
         self.progress.update(self._task(), completed=len(values), state=state, count=self._count(len(values)))
 
     def _task(self) -> TaskID:
@@ -151,7 +151,7 @@ class _Bar(Callback):
         return self.task
 
     def _count(self, done: int) -> str:
-        return f"{done}/{self.epochs} epochs, at most"
+        return f"{done}/{self.epochs}"
 
 
 class _Steps:
