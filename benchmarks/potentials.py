@@ -146,7 +146,7 @@ def main() -> None:
             table[row["truth"], row["kind"], decision].append(value)
     print("| truth | scores | decision | mean | worst | distributions |\n|---|---|---|---|---|---|")
     for (truth, kind, decision), values in table.items():
-        line = f"{np.mean(values):.4f} | {max(values):.4f} | {len(values)}"
+        line = f"{np.mean(values):.4f} | {max(values) + 0.0:.4f} | {len(values)}"
         print(f"| {truth} | {kind} | {decision} | {line} |")
 
 
