@@ -202,3 +202,37 @@ def test_classes_without_enough_rows_are_refused(tmp_path):
     result = fit(tmp_path, "--metric", "macro-f1", target="kind")
     assert result.exit_code == 2
     assert "only two occur in 5 rows or more" in said(result)
+
+
+def test_an_average_over_two_values_is_refused(tmp_path):
+    table = flowers(60)
+    table[table["kind"] != "red"].to_csv(tmp_path / "table.csv", index=False)
+    result = fit(tmp_path, "--metric", "macro-f1", target="kind")
+    assert result.exit_code == 2
+    assert "Take --metric f1, of the positive one" in said(result)
+
+
+def test_ctrl_c_keeps_the_ensemble_if_it_is_done(tmp_path, monkeypatch):
+    def stopped(*arguments, **settings):
+        raise KeyboardInterrupt
+
+    flowers(90).to_csv(tmp_path / "table.csv", index=False)
+    monkeypatch.setattr("metricfit.cli.class_results.compared_models", stopped)
+    result = fit(tmp_path, "--metric", "macro-f1", target="kind", epochs=1, fast=False)
+    assert result.exit_code == 130
+    assert "The comparison is not complete" in said(result)
+    assert run("evaluate", tmp_path / "run", tmp_path / "table.csv").exit_code == 0
+    monkeypatch.setattr("metricfit.cli.class_results.class_ensemble", stopped)
+    again = fit(tmp_path, "--metric", "macro-f1", "--overwrite", target="kind", epochs=1, fast=False)
+    assert again.exit_code == 130
+    assert run("evaluate", tmp_path / "run", tmp_path / "table.csv").exit_code == 0
+
+
+def test_the_same_command_gives_the_same_scores(tmp_path):
+    flowers(90).to_csv(tmp_path / "table.csv", index=False)
+    words = ["--metric", "macro-f1"]
+    assert fit(tmp_path, *words, target="kind", epochs=2).exit_code == 0
+    whole = metrics_of(tmp_path)
+    assert fit(tmp_path, *words, "--overwrite", target="kind", epochs=2).exit_code == 0
+    again = metrics_of(tmp_path)
+    assert [one["value"] for one in whole["methods"]] == [one["value"] for one in again["methods"]]

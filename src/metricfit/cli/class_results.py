@@ -99,7 +99,7 @@ def class_ensemble_result(
         fitted[chosen].decision,
         held_out[chosen],
         tuple(first_of(methods, chosen)),
-        why_chosen(names, held_out, chosen, "out-of-fold"),
+        why_chosen([one.name for one in fitted], held_out, chosen, "out-of-fold"),
         (
             f"Weights in the ensemble, mean over the classes: {shares}.",
             *(note for one in fitted for note in one.notes),

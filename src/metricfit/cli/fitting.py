@@ -26,7 +26,7 @@ from metricfit.cli.columns import chosen_columns, column_reports, take_weights
 from metricfit.cli.encoding import fit_encoder, transformed
 from metricfit.cli.folders import UNFINISHED, RunFolder
 from metricfit.cli.importance import column_importance
-from metricfit.cli.metrics_asked import read_metric
+from metricfit.cli.metrics_asked import read_metric, refuse_average
 from metricfit.cli.mistakes import UserMistakeError
 from metricfit.cli.model_files import Model, save_model
 from metricfit.cli.reading import Reading, read_table
@@ -133,7 +133,7 @@ def fit_table(options: FitOptions, screen: Screen) -> tuple[Comparison, bool]:
     if isinstance(target, ClassTarget):
         metric = checked_for_classes(asked, target, options)
     else:
-        metric = as_share(asked, len(table))
+        metric = as_share(refuse_average(asked, target.name), len(table))
     table, weights = take_weights(table, options.weight, target.name)
     whole = table
     table, about_columns = chosen_columns(table, target.name, drop=options.drop, keep=options.keep)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import metricfit as mf
 from metricfit.cli.mistakes import UserMistakeError
 
-__all__ = ["class_metric", "read_metric"]
+__all__ = ["class_metric", "read_metric", "refuse_average"]
 
 
 def read_metric(metric: str, subject_to: tuple[str, ...] = (), *, playable: bool = False) -> mf.Metric:
@@ -67,5 +67,24 @@ Take --metric macro-f1, its mean over the values, or --metric weighted-f1, weigh
         raise UserMistakeError(
             f"The {metric.average} average cannot be trained for with one value per row; take --metric "
             f"macro-{metric.name} or weighted-{metric.name}."
+        )
+    return metric
+
+
+def refuse_average(metric: mf.Metric, target: str) -> mf.Metric:
+    """Return a metric of two classes, or say that it is a mean over more.
+
+    Examples
+    --------
+    >>> refuse_average(mf.f1.macro(), "churn")
+    Traceback (most recent call last):
+        ...
+    metricfit.cli.mistakes.UserMistakeError: The macro average is over more than two values, and churn has \
+two. Take --metric f1, of the positive one.
+    """
+    if metric.average is not None:
+        raise UserMistakeError(
+            f"The {metric.average} average is over more than two values, and {target} has two. Take --metric "
+            f"{metric.name}, of the positive one."
         )
     return metric

@@ -13,9 +13,6 @@ from metricfit.loss.settings import AUTO_GROUP_SIZE
 
 __all__ = ["LabelGames"]
 
-# Marks entries that take part in no game.
-IGNORED = -1
-
 
 class LabelGames(nn.Module):
     r"""The loss of several labels with one game per label, each of other rows of the batch.
@@ -42,14 +39,14 @@ class LabelGames(nn.Module):
     >>> games = LabelGames(share=0.1, metric="f1")
     >>> bool(games(logits, targets) > 0)
     True
-    >>> [solution.adversary.shape for solution in games.loss.last_solution.solutions if solution is not None]
+    >>> [solution.adversary.shape for solution in games.loss.last_solution.solutions]
     [(32,)]
     """
 
     def __init__(self, *, share: float, size: int = AUTO_GROUP_SIZE, **settings: Any) -> None:
         super().__init__()
         self.share, self.size = share, size
-        self.loss = MetricLoss(group_size=None, ignore_index=IGNORED, **settings)
+        self.loss = MetricLoss(group_size=None, **settings)
         self.groups = MetricLoss(group_size=size, **settings)
 
     def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
@@ -59,8 +56,10 @@ class LabelGames(nn.Module):
             return loss
         rows = self._rows(targets)
         chosen = targets.gather(0, rows)
-        known = (chosen == 1).any(0, keepdim=True)
-        found: Tensor = self.loss(logits.gather(0, rows), chosen.masked_fill(~known, IGNORED))
+        known = (chosen == 1).any(0)
+        if not bool(known.any()):
+            return 0.0 * logits.sum()
+        found: Tensor = self.loss(logits.gather(0, rows)[:, known], chosen[:, known])
         return found
 
     def _rows(self, targets: Tensor) -> Tensor:
