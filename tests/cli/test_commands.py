@@ -371,7 +371,7 @@ def test_a_run_of_other_settings_is_not_resumed(tmp_path):
     process.communicate(timeout=60)
     refused = fit(tmp_path, "--resume", "--metric", "mcc")
     assert refused.exit_code == 2
-    assert "other data or settings" in refused.output.replace("\n", " ")
+    assert "begun with another setting: --metric f1, now mcc" in said(refused)
 
 
 def test_a_wrong_call_is_a_json_object_too(capsys):
