@@ -1,4 +1,4 @@
-"""Tests with the oldest and the newest dependencies that are allowed: ``nox -s oldest newest``."""
+"""Tests with other packages: the oldest and the newest dependencies, and the peers of the results."""
 
 import nox
 
@@ -23,3 +23,11 @@ def oldest(session: nox.Session) -> None:
 def newest(session: nox.Session) -> None:
     """Run with the newest releases."""
     test(session)
+
+
+@nox.session
+def peers(session: nox.Session) -> None:
+    """Check the losses of other packages that results are compared with."""
+    session.install("torch>=2.6")
+    session.install(".[peers]", *NEEDED)
+    session.run("python", "-m", "pytest", "-q", "tests/experiments/peers_checks.py", *session.posargs)

@@ -4,7 +4,7 @@ import pytest
 from scipy.stats import wilcoxon
 
 from metricfit.experiments.selection import points_of
-from metricfit.experiments.statistics import compare, mean_ranks, scores
+from metricfit.experiments.statistics import compare, mean_ranks, paired, scores
 from metricfit.experiments.writing import markdown
 
 
@@ -117,6 +117,14 @@ def test_seeds_that_a_method_lacks_do_not_count():
     cells = [a_cell(seed=seed, zero=told(0.5, test)) for seed, test in enumerate((0.2, 0.4))]
     cells.append(a_cell("cross-entropy", seed=1, zero=told(0.5, 0.3)))
     assert scores(points_of(cells))["redwine", "f1"] == {"metricfit": 0.4, "cross-entropy": 0.3}
+
+
+def test_two_methods_are_compared_over_the_seeds_that_both_have():
+    cells = [a_cell(seed=seed, zero=told(0.5, test)) for seed, test in enumerate((0.2, 0.4, 0.9))]
+    cells += [a_cell("cross-entropy", seed=seed, zero=told(0.5, 0.3)) for seed in (0, 1)]
+    cells.append(a_cell("trees", seed=0, zero=told(0.5, 0.3)))
+    found = paired(points_of(cells), "metricfit", "cross-entropy")
+    assert found["redwine", "f1"] == {"metricfit": pytest.approx(0.3), "cross-entropy": pytest.approx(0.3)}
 
 
 def test_ranks_skip_cases_that_a_method_lacks():

@@ -129,6 +129,27 @@ def test_the_order_of_runs_does_not_matter(folder, tmp_path):
     assert untimed(tmp_path / "a") == untimed(tmp_path / "b")
 
 
+def test_nothing_is_started_later_than_asked_and_the_rest_can_follow(folder, tmp_path):
+    words = ["--datasets=redwine", "--methods=cross-entropy", "--epochs=1", "--l2=0,0.1", "--partial"]
+    result = command(*words, "--data", folder, "--out", tmp_path, "--minutes", 0)
+    assert result.exit_code == 0, result.output
+    assert "2 cells were not started in time" in " ".join(result.output.split())
+    assert read(tmp_path / CELLS) == {}
+    result = command(*words, "--data", folder, "--out", tmp_path, "--minutes", 9)
+    assert "2 cells are in" in " ".join(result.output.split())
+    assert len(read(tmp_path / CELLS)) == 2
+
+
+def test_a_partial_file_is_found_beside_the_whole_ones(folder, tmp_path):
+    made_up(tmp_path / "partial", "abalone").joinpath("abalone.npz").rename(
+        tmp_path / "partial" / "abalone_partial.npz"
+    )
+    words = ["--datasets=abalone", "--methods=cross-entropy", "--epochs=1", "--l2=0", "--data", tmp_path]
+    assert command(*words, "--partial", "--out", tmp_path).exit_code == 0
+    (cell,) = read(tmp_path / CELLS).values()
+    assert (cell["dataset"], cell["whole"]) == ("abalone", False)
+
+
 def test_a_set_that_cannot_be_had_is_reported_and_skipped(folder, tmp_path):
     words = ["--datasets", "dutch,redwine", "--methods", "cross-entropy", "--epochs", 1, "--l2", "0"]
     result = command(*words, "--data", folder, "--partial", "--out", tmp_path)
@@ -143,6 +164,8 @@ def test_a_set_that_cannot_be_had_is_reported_and_skipped(folder, tmp_path):
         (["--datasets", "redwin"], "there is no data set 'redwin'"),
         (["--metrics", "f3"], "there is no metric 'f3'"),
         (["--methods", "bce"], "there is no method 'bce'"),
+        (["--device", "gpu"], "--device gpu cannot be used"),
+        (["--methods", "no-such"], "there are cross-entropy, weighted, balanced"),
         (["--protocol", "papers"], "Did you mean paper?"),
         (["--datasets", "redwine", "--l2", "-1"], "--l2 takes numbers that are not negative"),
         (["--datasets", "dutch"], "there is nothing to run"),

@@ -8,8 +8,12 @@ import metricfit as mf
 from experiments.folders import made_up
 from metricfit.experiments.judging import Judge, cut_on_curve
 from metricfit.experiments.loading import load
-from metricfit.experiments.losses import LOSSES, METRICS, make_loss
+from metricfit.experiments.losses import make_loss
+from metricfit.experiments.metrics import METRICS
 from metricfit.experiments.networks import make_network
+from metricfit.experiments.optimizers import make_optimizer
+from metricfit.experiments.protocols import PROTOCOLS
+from metricfit.experiments.recipes import RECIPES
 from metricfit.experiments.runs import Run, plan
 from metricfit.experiments.training import train
 
@@ -38,7 +42,14 @@ def test_a_loss_that_knows_no_metric_is_trained_once_and_judged_by_all(data):
 
 @pytest.mark.parametrize(
     ("loss", "metric"),
-    [("weighted", None), ("soft-fbeta", "f2"), ("metricfit", "mcc"), ("metricfit", "pr60")],
+    [
+        ("weighted", None),
+        ("balanced", None),
+        ("soft", "f2"),
+        ("soft", "pr80"),
+        ("metricfit", "mcc"),
+        ("metricfit", "pr60"),
+    ],
 )
 def test_every_loss_learns(loss, metric, data):
     cell = train(a_run(loss, metric, "recommended", epochs=20), data)
@@ -91,12 +102,9 @@ def test_the_public_implementation_has_the_same_gradient_up_to_its_accuracy():
 
 def test_a_penalty_shrinks_the_weights_by_the_gradient_of_their_squares(data):
     # Without any data gradient a step of SGD multiplies weights with 1 - 2 * rate * l2.
-    from metricfit.experiments.protocols import PROTOCOLS
-    from metricfit.experiments.training import _optimizer
-
     network = make_network(3, image=False, glorot=True, seed=0)
     before = network[0].weight.detach().clone()
-    optimizer = _optimizer(network, a_run(l2=0.1), PROTOCOLS["paper"])
+    optimizer = make_optimizer(a_run(l2=0.1), PROTOCOLS["paper"], network, torch.nn.BCEWithLogitsLoss())
     for parameter in network.parameters():
         parameter.grad = torch.zeros_like(parameter)
     optimizer.step()
@@ -157,11 +165,15 @@ def test_a_plan_has_every_run_once():
         plan(
             protocols=["paper", "recommended"],
             datasets=["adult", "redwine"],
-            losses=list(LOSSES),
+            losses=list(RECIPES),
             metrics=["f1", "pr80"],
             seeds=[0, 1],
         )
     )
-    # cross-entropy, weighted, soft F1, metricfit twice, ap-perf for F1; four penalties and one.
-    assert len(runs) == len({run.key for run in runs}) == 2 * 2 * 6 * (4 + 1)
+    networks, estimators = ([r for r in runs if RECIPES[r.loss].network is kind] for kind in (True, False))
+    # Six recipes know no metric, soft and metricfit come twice, smp and ap-perf for F1; 4 penalties and 1.
+    assert len(networks) == 2 * 2 * (6 + 4 + 2) * (4 + 1)
+    # Trees twice and the ensemble for F1, once for each protocol: they have no penalty.
+    assert len(estimators) == 2 * 2 * 3 * 2
+    assert len({run.key for run in runs}) == len(runs)
     assert runs[0].dataset == "redwine"

@@ -21,9 +21,15 @@ def reproduce(
     datasets: Annotated[str, typer.Option(help="Names, separated by commas, or all.")] = "all",
     metrics: Annotated[str, typer.Option(help="accuracy,f1,f2,gpr,mcc,kappa,pr80,pr60, or all.")] = "all",
     methods: Annotated[
-        str, typer.Option(help="cross-entropy,weighted,soft-fbeta,metricfit,ap-perf, or all but ap-perf.")
+        str,
+        typer.Option(
+            help="cross-entropy,weighted,balanced,soft,metricfit, or all of these; trees,ensemble; "
+            "with other packages focal,smp,aucm,ap-loss,ap-perf,lightgbm."
+        ),
     ] = "all",
-    protocol: Annotated[str, typer.Option(help="paper, recommended, or both: paper,recommended.")] = "paper",
+    protocol: Annotated[
+        str, typer.Option(help="paper, recommended, or both: paper,recommended; images.")
+    ] = "paper",
     seeds: Annotated[int, typer.Option(min=1, help="How many; each has splits and weights of its own.")] = 1,
     epochs: Annotated[int | None, typer.Option(min=1, help="At most. [default: the protocol's]")] = None,
     steps: Annotated[
@@ -35,6 +41,10 @@ def reproduce(
         float | None, typer.Option(min=1e-6, help="The scale of MetricLoss. [default: the protocol's]")
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+    device: Annotated[str, typer.Option(help="Where networks are trained, such as cuda.")] = "cpu",
+    minutes: Annotated[
+        float | None, typer.Option(min=0.0, help="Start no training later than this. [default: all]")
+    ] = None,
     data: Annotated[
         Path | None,
         typer.Option(envvar="METRICFIT_DATA", help="A folder of npz files; what is not there is fetched."),
@@ -72,6 +82,8 @@ def reproduce(
             l2=l2,
             scale=scale,
             jobs=jobs,
+            device=device,
+            minutes=minutes,
             data=data,
             partial=partial,
             out=out,
@@ -90,6 +102,8 @@ def _train(
     l2: str | None,
     scale: float | None,
     jobs: int,
+    device: str,
+    minutes: float | None,
     data: Path | None,
     partial: bool,
     out: Path,
@@ -98,15 +112,16 @@ def _train(
     from metricfit.cli.sweeping import SweepScreen
     from metricfit.experiments.datasets import DATASETS
     from metricfit.experiments.journal import CELLS, read
-    from metricfit.experiments.losses import LOSSES, METRICS
+    from metricfit.experiments.metrics import METRICS
     from metricfit.experiments.protocols import PROTOCOLS
+    from metricfit.experiments.recipes import DEFAULT, RECIPES, lacking
     from metricfit.experiments.runs import plan
     from metricfit.experiments.sweep import OtherDataError, available, sweep
 
-    affordable = [loss for loss in LOSSES if loss != "ap-perf"]
-    chosen = _names(methods, LOSSES, "method", affordable)
-    if "ap-perf" in chosen and find_spec("ap_perf") is None:
-        raise UserMistakeError("the method ap-perf needs the package of that name; run pip install ap-perf.")
+    chosen = _names(methods, RECIPES, "method", list(DEFAULT))
+    for sentence in lacking(chosen).values():
+        raise UserMistakeError(f"{sentence}.")
+    _check_device(device)
     runs = list(
         plan(
             protocols=_names(protocol, PROTOCOLS, "protocol"),
@@ -131,7 +146,18 @@ def _train(
         path.parent.mkdir(parents=True, exist_ok=True)
         _note_command(out / COMMANDS)
         with SweepScreen(runs, finished) as screen:
-            sweep(runs, path, folder=data, partial=partial, jobs=jobs, done=screen.done)
+            seconds = None if minutes is None else 60.0 * minutes
+            sweep(
+                runs,
+                path,
+                folder=data,
+                partial=partial,
+                jobs=jobs,
+                device=device,
+                seconds=seconds,
+                done=screen.done,
+            )
+            left = len({run.key for run in runs} - read(path).keys())
     except OtherDataError as error:
         raise UserMistakeError(f"{error}.") from None
     except OSError as error:
@@ -143,7 +169,27 @@ def _train(
             f"trained; they were kept.",
             err=True,
         )
-    typer.echo(f"{len(runs)} cells are in {path}; metricfit reproduce --out {out} --report makes the tables.")
+    if left:
+        typer.echo(
+            f"metricfit: {left} cells were not started in time; the same command goes on with them.", err=True
+        )
+    typer.echo(
+        f"{len(runs) - left} cells are in {path}; metricfit reproduce --out {out} --report makes the tables."
+    )
+
+
+def _check_device(name: str) -> None:
+    import torch
+
+    from metricfit.cli.mistakes import UserMistakeError
+
+    try:
+        torch.zeros(1, device=name)
+    except (RuntimeError, AssertionError) as error:
+        first = str(error).splitlines()[0]
+        raise UserMistakeError(
+            f"--device {name} cannot be used ({first}); give a device of PyTorch, such as cpu or cuda."
+        ) from None
 
 
 def _report(folder: Path, steps: int | None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from metricfit.experiments.losses import TITLES
+from metricfit.experiments.metrics import TITLES
 from metricfit.experiments.runs import Run
 
 __all__ = ["SweepScreen"]

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from sklearn.datasets import fetch_california_housing, fetch_openml
 
 from metricfit.experiments.datasets import Dataset, Labelling
@@ -45,6 +44,9 @@ def fetch(dataset: Dataset) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int
             f"{dataset.name} could not be fetched ({error}); put {dataset.name}.npz into the data folder, "
             f"or try again with a network"
         ) from error
+    # Files of arrays, which are the other source, need no data frames.
+    import pandas as pd
+
     kept = features.drop(columns=[name for name in source.drop if name in features.columns]).dropna()
     encoded = pd.get_dummies(kept, dtype=np.float32).to_numpy(np.float32)
     return encoded, classes_of(target.loc[kept.index], source.labelling)
@@ -60,6 +62,8 @@ def classes_of(target: Any, labelling: Labelling) -> npt.NDArray[np.int64]:
     >>> classes_of(["C", "A"], "letters")
     array([3, 1])
     """
+    import pandas as pd
+
     words = pd.Series(list(target))
     numbers = pd.to_numeric(words, errors="coerce")
     if labelling == "letters":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +52,14 @@ class Prepared:
     image: bool
     fingerprint: str
 
+    def on(self, device: torch.device) -> Prepared:
+        """Return the same parts on a device."""
+        train, validation, test = (
+            Part(part.features.to(device), part.labels.to(device))
+            for part in (self.train, self.validation, self.test)
+        )
+        return replace(self, train=train, validation=validation, test=test)
+
 
 def derived_seed(*words: object) -> int:
     """Return a seed that depends on nothing but these words.
@@ -75,8 +83,9 @@ def load(name: str, seed: int, folder: Path | None, *, partial: bool = False) ->
     seed : int
         Decides on the parts, where the file does not.
     folder : Path, optional
-        Where ``<name>.npz`` is looked for. With `X` and `y` it may hold `train_idx` and `test_idx`, the rows
-        that are for training and validation, and for the test.
+        Where ``<name>.npz`` is looked for, and ``partial/<name>_partial.npz`` if a part will do. With `X`
+        and `y` it may hold `train_idx` and `test_idx`, the rows that are for training and validation, and for
+        the test.
     partial : bool
         Whether a file without all the rows will do.
 
@@ -87,6 +96,8 @@ def load(name: str, seed: int, folder: Path | None, *, partial: bool = False) ->
     """
     dataset = DATASETS[name]
     path = None if folder is None else folder / f"{name}.npz"
+    if folder is not None and partial and not (folder / f"{name}.npz").exists():
+        path = folder / "partial" / f"{name}_partial.npz"
     split: tuple[IntArray, IntArray] | None = None
     if path is not None and path.exists():
         features, classes, split = _read(path)

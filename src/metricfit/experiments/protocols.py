@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from metricfit.experiments.losses import GAME_LOSSES
+from metricfit.experiments.recipes import RECIPES
 
 __all__ = ["PROTOCOLS", "Protocol"]
 
@@ -40,15 +40,15 @@ class Protocol:
     group_size: int | Literal["auto"] | None
     glorot: bool
 
-    def rate_of(self, loss: str) -> float:
-        """Return the learning rate for a loss.
+    def rate_of(self, recipe: str) -> float:
+        """Return the learning rate for a recipe.
 
         Examples
         --------
         >>> PROTOCOLS["paper"].rate_of("cross-entropy"), PROTOCOLS["paper"].rate_of("metricfit")
         (0.01, 0.003)
         """
-        return self.game_rate if loss in GAME_LOSSES else self.rate
+        return self.game_rate if RECIPES[recipe].game else self.rate
 
 
 # The paper's loss is the sum over the batch, which scale="batch" is; its learning rate is meant for that. Its
@@ -85,5 +85,8 @@ RECOMMENDED = Protocol(
 # A control: does it matter that games of 32 hold few positives, where these are rare?
 LARGE_GAMES = replace(RECOMMENDED, name="large-games", batch=256, group_size=None, epochs=200, patience=40)
 
-PROTOCOLS = {protocol.name: protocol for protocol in (PAPER, RECOMMENDED, LARGE_GAMES)}
+# For the sets of images, on a GPU: few steps, each of many rows.
+IMAGES = replace(RECOMMENDED, name="images", batch=256, epochs=10, patience=None)
+
+PROTOCOLS = {protocol.name: protocol for protocol in (PAPER, RECOMMENDED, LARGE_GAMES, IMAGES)}
 """By name."""

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from metricfit.experiments.datasets import DATASETS
-from metricfit.experiments.losses import LOSSES, metrics_of
 from metricfit.experiments.protocols import PROTOCOLS
+from metricfit.experiments.recipes import RECIPES, metrics_of
 
 __all__ = ["Run", "plan", "run_of"]
 
@@ -20,8 +20,10 @@ class Run:
 
     Attributes
     ----------
+    loss : str
+        The name of the recipe, which is a loss for most.
     metric : str or None
-        What it is trained for; None for a loss that knows no metric.
+        What it is trained for; None for a recipe that knows no metric.
     epochs, steps : int, int or None
         The most epochs and the most steps; the smaller budget counts, with three epochs at least.
     scale : float or None
@@ -105,7 +107,8 @@ def plan(
             for dataset in ordered:
                 for loss in losses:
                     for metric in _aims(loss, metrics):
-                        for weight in l2 or protocol.l2:
+                        network = RECIPES[loss].network
+                        for weight in (l2 or protocol.l2) if network else (0.0,):
                             yield Run(
                                 protocol.name,
                                 dataset,
@@ -113,12 +116,13 @@ def plan(
                                 metric,
                                 weight,
                                 seed,
-                                epochs or protocol.epochs,
-                                steps,
+                                (epochs or protocol.epochs) if network else 1,
+                                steps if network else None,
                                 scale if loss == "metricfit" else None,
                             )
 
 
 def _aims(loss: str, metrics: Sequence[str]) -> Sequence[str | None]:
-    """Return what a loss is trained for, one at a time: nothing in particular, or those of its metrics."""
-    return [metric for metric in LOSSES[loss] if metric in metrics] if LOSSES[loss] else [None]
+    """Return what a recipe is trained for, one at a time: nothing in particular, or those of its metrics."""
+    aims = RECIPES[loss].aims
+    return [metric for metric in aims if metric in metrics] if aims else [None]

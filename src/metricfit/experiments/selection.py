@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from metricfit.experiments.judging import Decision
-from metricfit.experiments.losses import METRICS
+from metricfit.experiments.metrics import METRICS
 from metricfit.experiments.runs import run_of
 from metricfit.sklearn.threshold import Cut
 
-__all__ = ["METHODS", "Method", "Point", "label_of", "points_of"]
+__all__ = ["METHODS", "Method", "Point", "equal_budgets", "label_of", "points_of"]
 
 
 @dataclass(frozen=True)
 class Method:
-    """A loss and a way to decide, under the name that tables use."""
+    """A recipe and a way to decide, under the name that tables use."""
 
     name: str
     loss: str
@@ -48,10 +48,25 @@ METHODS = {
         Method("cross-entropy", "cross-entropy", False),
         Method("cross-entropy, tuned", "cross-entropy", True),
         Method("weighted", "weighted", False),
-        Method("soft F-beta", "soft-fbeta", False),
+        Method("weighted, tuned", "weighted", True),
+        Method("balanced", "balanced", False),
+        Method("balanced, tuned", "balanced", True),
+        Method("focal", "focal", False),
+        Method("focal, tuned", "focal", True),
+        Method("smp", "smp", False),
+        Method("smp, tuned", "smp", True),
+        Method("AUCM, tuned", "aucm", True),
+        Method("AP loss, tuned", "ap-loss", True),
         Method("ap-perf", "ap-perf", False),
+        Method("soft", "soft", False),
+        Method("soft, tuned", "soft", True),
         Method("metricfit", "metricfit", False),
         Method("metricfit, tuned", "metricfit", True),
+        Method("trees", "trees", False),
+        Method("trees, tuned", "trees", True),
+        Method("LightGBM", "lightgbm", False),
+        Method("LightGBM, tuned", "lightgbm", True),
+        Method("MetricEnsemble", "ensemble", True),
     )
 }
 """By name, in the order of the tables' columns."""
@@ -113,6 +128,35 @@ def points_of(cells: Iterable[dict[str, Any]], *, deployed: bool = False) -> lis
         if label == key[0] or (group[0]["loss"] != "metricfit" and label.startswith(f"{key[0]}, "))
         for point in _chosen(label, group, deployed=deployed)
     ]
+
+
+def equal_budgets(cells: Iterable[dict[str, Any]], recipes: Iterable[str]) -> list[dict[str, Any]]:
+    """Return the cells of these recipes with the largest number of epochs that all were allowed.
+
+    It is chosen for each data set and seed; sets without a common number are left out.
+
+    Examples
+    --------
+    >>> cells = [{"protocol": "paper", "dataset": "a", "seed": 0, "loss": loss, "epochs": epochs,
+    ...           "metric": None, "l2": 0.0, "steps": None, "scale": None, "steps_run": 9, "epochs_run": 3}
+    ...          for loss, epochs in [("cross-entropy", 5), ("cross-entropy", 100), ("metricfit", 5)]]
+    >>> [(c["loss"], c["epochs"]) for c in equal_budgets(cells, ["cross-entropy", "metricfit"])]
+    [('cross-entropy', 5), ('metricfit', 5)]
+    """
+    wanted = tuple(recipes)
+    groups: dict[tuple[Any, ...], dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    kept = [cell for cell in cells if cell["loss"] in wanted]
+    for cell in kept:
+        groups[_parts_of(cell)][cell["loss"]].add(_budget(cell))
+    common = {
+        parts: max(set.intersection(*(budgets[name] for name in wanted)), default=None)
+        for parts, budgets in groups.items()
+    }
+    return [cell for cell in kept if _budget(cell) == common[_parts_of(cell)]]
+
+
+def _parts_of(cell: dict[str, Any]) -> tuple[Any, ...]:
+    return label_of(cell), cell["dataset"], cell["seed"]
 
 
 def _chosen(label: str, group: list[dict[str, Any]], *, deployed: bool) -> Iterable[Point]:

@@ -11,7 +11,7 @@ from scipy.stats import rankdata, wilcoxon
 
 from metricfit.experiments.selection import Point
 
-__all__ = ["TIE", "Comparison", "compare", "mean_ranks", "scores"]
+__all__ = ["TIE", "Comparison", "Scores", "compare", "mean_ranks", "paired", "scores"]
 
 TIE = 0.001
 """Scores that differ by no more count as equal."""
@@ -63,6 +63,11 @@ def scores(points: Iterable[Point]) -> dict[tuple[str, str], dict[str, float]]:
             if common
         }
     return table
+
+
+def paired(points: Iterable[Point], ours: str, theirs: str) -> dict[tuple[str, str], dict[str, float]]:
+    """Return the scores of two methods, over the seeds that both have."""
+    return scores(point for point in points if point.method in (ours, theirs))
 
 
 def compare(table: Scores, ours: str, theirs: str, metrics: Sequence[str], tie: float = TIE) -> Comparison:

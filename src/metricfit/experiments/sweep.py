@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -12,8 +13,10 @@ import joblib
 import torch
 
 from metricfit.experiments.fetching import UnavailableError
+from metricfit.experiments.fitting import fit
 from metricfit.experiments.journal import append, read
 from metricfit.experiments.loading import Prepared, load
+from metricfit.experiments.recipes import RECIPES
 from metricfit.experiments.runs import Run
 from metricfit.experiments.training import train
 
@@ -42,6 +45,8 @@ def sweep(
     folder: Path | None,
     partial: bool = False,
     jobs: int = 1,
+    device: str = "cpu",
+    seconds: float | None = None,
     done: Callable[[dict[str, Any]], None] = lambda cell: None,
 ) -> None:
     """Train what is not yet in the file, and append each cell when it is finished.
@@ -56,6 +61,10 @@ def sweep(
         Where the data are, as for :func:`metricfit.experiments.loading.load`.
     jobs : int
         The number of processes. joblib's backends apply, so that a cluster is one line around the call.
+    device : str
+        Where networks are trained, in PyTorch's words.
+    seconds : float, optional
+        Start no run later than this. Those that are under way are finished.
     done : callable
         Is given every cell that this call has finished.
 
@@ -67,8 +76,13 @@ def sweep(
     finished = read(path)
     _check_data(runs, finished.values(), path, folder, partial=partial)
     left = [run for run in runs if run.key not in finished]
-    parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")
-    for cell in parallel(joblib.delayed(_fill)(run, folder, partial) for run in left):
+    end = None if seconds is None else time.monotonic() + seconds
+    # One at a time, since a run that has been handed out is finished.
+    parallel = joblib.Parallel(
+        n_jobs=jobs, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1
+    )
+    in_time = (run for run in left if end is None or time.monotonic() < end)
+    for cell in parallel(joblib.delayed(_fill)(run, folder, partial, device) for run in in_time):
         append(path, cell)
         done(cell)
 
@@ -89,9 +103,10 @@ def _check_data(
             )
 
 
-def _fill(run: Run, folder: Path | None, partial: bool) -> dict[str, Any]:
+def _fill(run: Run, folder: Path | None, partial: bool, device: str) -> dict[str, Any]:
     with _one_thread():
-        return train(run, _prepared(run.dataset, run.seed, folder, partial))
+        data = _prepared(run.dataset, run.seed, folder, partial)
+        return train(run, data, device) if RECIPES[run.loss].network else fit(run, data)
 
 
 @lru_cache(maxsize=2)

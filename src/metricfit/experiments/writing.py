@@ -1,4 +1,4 @@
-"""The report of an experiment in Markdown, from its cells."""
+"""The tables of an experiment in Markdown, from its cells."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from metricfit.experiments.losses import METRICS, TITLES
+from metricfit.experiments.costs import costs
+from metricfit.experiments.metrics import METRICS, TITLES
+from metricfit.experiments.recipes import RECIPES
 from metricfit.experiments.selection import METHODS, Point, points_of
-from metricfit.experiments.statistics import TIE, Comparison, Scores, compare, mean_ranks, scores
+from metricfit.experiments.statistics import TIE, Comparison, compare, mean_ranks, paired, scores
 
-__all__ = ["labels_in", "markdown"]
+__all__ = ["CONSTRAINED", "PLAIN", "labels_in", "markdown", "sections", "table", "told"]
 
 OURS = ("metricfit", "metricfit, tuned")
-RANKED = ("cross-entropy", "cross-entropy, tuned", "weighted", "metricfit", "metricfit, tuned")
 PLAIN = tuple(metric for metric in METRICS if not METRICS[metric].constraints)
-# About the standard error of a score on a test part of a few thousand rows.
-NOISE = 0.01
-
 CONSTRAINED = tuple(metric for metric in METRICS if METRICS[metric].constraints)
 
 
@@ -39,7 +37,6 @@ def markdown(cells: Sequence[dict[str, Any]], commands: Sequence[str], images: d
     images : dict
         The names of the plots of each protocol.
     """
-    points, deployed = points_of(cells), points_of(cells, deployed=True)
     hours = sum(cell["seconds"] for cell in cells) / 3600
     lines = [
         "# Results",
@@ -51,24 +48,41 @@ def markdown(cells: Sequence[dict[str, Any]], commands: Sequence[str], images: d
         *commands,
         "```",
     ]
-    for label in labels_in(points):
-        mine = [point for point in points if point.label == label]
-        table = scores(mine)
+    for label in labels_in(points_of(cells)):
         lines += ["", f"## Protocol: {label}", ""]
         lines += [f"![{name}]({name})" for name in images.get(label, ())]
-        lines += ["", "### Data sets", "", *_datasets(mine)]
-        lines += ["", "### Against the others", "", *_comparisons(table)]
-        lines += ["", "### Mean ranks", "", *_ranks(table)]
-        for metric in METRICS:
-            found = _scores(table, metric)
-            lines += ["", f"### {TITLES[metric][0].upper()}{TITLES[metric][1:]}", "", *found] if found else []
-        held = [point for point in deployed if point.label == label and point.metric in CONSTRAINED]
-        if held:
-            lines += ["", "### Constraints, as deployed", "", *_constraints(held)]
+        lines += ["", *sections(cells, label)]
     return "\n".join(lines) + "\n"
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+def sections(cells: Sequence[dict[str, Any]], label: str) -> list[str]:
+    """Return the tables of one protocol, each under a heading of the third level."""
+    mine = [point for point in points_of(cells) if point.label == label]
+    held = [
+        point
+        for point in points_of(cells, deployed=True)
+        if point.label == label and point.metric in CONSTRAINED
+    ]
+    lines = ["### Data sets", "", *_datasets(mine), "", "### Against the others", "", *_comparisons(mine)]
+    ranks = _ranks(mine)
+    lines += ["", "### Mean ranks", "", *ranks] if ranks else []
+    spent = _costs([cell for cell in cells if cell["protocol"] == label])
+    lines += ["", "### Costs", "", *spent] if spent else []
+    for metric in METRICS:
+        found = _scores([point for point in mine if point.metric == metric])
+        lines += ["", f"### {TITLES[metric][0].upper()}{TITLES[metric][1:]}", "", *found] if found else []
+    lines += ["", "### Constraints, as deployed", "", *_constraints(held)] if held else []
+    return lines
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return a table, of which the first column is words and the others are numbers.
+
+    Examples
+    --------
+    >>> table(["", "F1"], [["abalone", "0.4"]])
+    ['|  | F1 |', '| --- | ---: |', '| abalone | 0.4 |']
+    """
     rule = ["---", *["---:"] * (len(head) - 1)]
     return ["| " + " | ".join(row) + " |" for row in (head, rule, *rows)]
 
@@ -88,7 +102,7 @@ def _datasets(points: Sequence[Point]) -> list[str]:
         parts = f"{sizes['train']} / {sizes['validation']} / {sizes['test']}"
         rows.append([name, parts, f"{share:.0f} %", *spans, str(seeds)])
     head = ("", "train / validation / test", "positive", "epochs, cross-entropy", "metricfit", "seeds")
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _span(numbers: Sequence[int]) -> str:
@@ -98,56 +112,74 @@ def _span(numbers: Sequence[int]) -> str:
     return str(low) if low == high else f"{low}–{high}"
 
 
-def _comparisons(table: Scores) -> list[str]:
-    lines = ["Wins / ties / losses, the mean difference, and p of Wilcoxon's signed-rank test.", ""]
+def _comparisons(points: Sequence[Point]) -> list[str]:
+    lines = ["Wins / ties / losses and the mean difference; p is that of Wilcoxon's signed-rank test.", ""]
+    present = {point.method for point in points}
     for ours in OURS:
-        rivals = [
-            name for name in METHODS if name not in OURS and compare(table, ours, name, tuple(METRICS)).cases
-        ]
-        rows = [
-            [title, *(_told(compare(table, ours, theirs, metrics, tie)) for theirs in rivals)]
-            for title, metrics, tie in (
-                *((TITLES[metric], (metric,), TIE) for metric in METRICS),
-                ("all but precision at recall", PLAIN, TIE),
-                ("all", tuple(METRICS), TIE),
-                (f"all, with ties up to {NOISE}", tuple(METRICS), NOISE),
-            )
-        ]
-        lines += [*_table((f"{ours} against", *rivals), rows), ""]
+        rows = []
+        for theirs in METHODS:
+            pair = paired(points, ours, theirs)
+            every = compare(pair, ours, theirs, PLAIN)
+            if theirs in OURS or theirs not in present or not every.cases:
+                continue
+            each = (told(compare(pair, ours, theirs, (metric,))) for metric in METRICS)
+            p = "–" if every.p is None else (f"{every.p:.3f}" if every.p >= 0.001 else "< 0.001")
+            rows.append([theirs, *each, told(every), p])
+        if rows:
+            head = (f"{ours} against", *(TITLES[metric] for metric in METRICS), "the first six", "p")
+            lines += [*table(head, rows), ""]
     return lines[:-1]
 
 
-def _told(found: Comparison) -> str:
-    if not found.cases:
-        return "–"
-    told = f"{found.wins} / {found.ties} / {found.losses}, {found.difference:+.3f}"
-    if found.p is None:
-        return told
-    return told + (f", p {found.p:.3f}" if found.p >= 0.001 else ", p < 0.001")
+def told(found: Comparison) -> str:
+    """Return a comparison in the form of the tables.
+
+    Examples
+    --------
+    >>> told(Comparison(3, 1, 0, 0.0123, None))
+    '3 / 1 / 0, +0.012'
+    """
+    return f"{found.wins} / {found.ties} / {found.losses}, {found.difference:+.3f}" if found.cases else "–"
 
 
-def _ranks(table: Scores) -> list[str]:
-    present = [method for method in RANKED if any(method in found for found in table.values())]
+def _ranks(points: Sequence[Point]) -> list[str]:
+    """Return mean ranks of the methods that have all data sets and all metrics without constraints."""
+    wanted = {(point.dataset, point.metric) for point in points if point.metric in PLAIN}
+    present = [
+        method
+        for method in METHODS
+        if wanted <= {(point.dataset, point.metric) for point in points if point.method == method}
+    ]
+    found = scores(point for point in points if point.method in present)
+    groups = [*((TITLES[metric], (metric,)) for metric in PLAIN), ("all of these", PLAIN)]
+    ranks = [(title, mean_ranks(found, present, metrics)) for title, metrics in groups]
+    rows = [[title, *(f"{each[method]:.2f}" for method in present)] for title, each in ranks if each]
+    return table(("", *present), rows) if rows else []
+
+
+def _costs(cells: Sequence[dict[str, Any]]) -> list[str]:
     rows = []
-    for metric in PLAIN:
-        ranks = mean_ranks(table, present, (metric,))
-        if ranks:
-            rows.append([TITLES[metric], *(f"{ranks[method]:.2f}" for method in present)])
-    ranks = mean_ranks(table, present, PLAIN)
-    if ranks:
-        rows.append(["all of these", *(f"{ranks[method]:.2f}" for method in present)])
-    return _table(("", *present), rows)
+    for name, cost in costs(cells).items():
+        epoch = "–" if cost.epoch is None else f"{cost.epoch:.2f}"
+        times = "–" if cost.times is None else f"{cost.times:.1f}"
+        rows.append([f"{name}: {RECIPES[name].about}", epoch, times, f"{cost.whole:.1f}"])
+    head = ("", "seconds of an epoch", "times cross-entropy", "seconds of a training")
+    return table(head, rows) if rows else []
 
 
-def _scores(table: Scores, metric: str) -> list[str]:
-    cases = {dataset: found for (dataset, name), found in table.items() if name == metric}
-    present = [method for method in METHODS if any(method in found for found in cases.values())]
+def _scores(points: Sequence[Point]) -> list[str]:
+    """Return the scores by one metric, over the seeds that each method has."""
+    groups: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for point in points:
+        groups[point.dataset][point.method].append(point.test)
+    present = [method for method in METHODS if any(method in found for found in groups.values())]
     rows = []
-    for dataset, found in cases.items():
-        best = f"{max(found.values()):.3f}"
-        values = [f"{found[method]:.3f}" if method in found else "–" for method in present]
-        rows.append([dataset, *(f"**{value}**" if value == best else value for value in values)])
-    return _table(("", *present), rows) if rows else []
+    for dataset, found in groups.items():
+        values = {method: f"{statistics.fmean(tests):.3f}" for method, tests in found.items()}
+        best = max(values.values())
+        shown = [values.get(method, "–") for method in present]
+        rows.append([dataset, *(f"**{value}**" if value == best else value for value in shown)])
+    return table(("", *present), rows) if rows else []
 
 
 def _constraints(points: Sequence[Point]) -> list[str]:
@@ -173,4 +205,4 @@ def _constraints(points: Sequence[Point]) -> list[str]:
                 ]
             )
     head = ("", "met on test data", "met within 0.02", "mean recall", "worst shortfall", "mean precision")
-    return _table(head, rows)
+    return table(head, rows)
