@@ -34,7 +34,10 @@ def test_what_the_readme_links_to_exists():
 
 
 def test_a_package_index_shows_the_readme_without_links_that_lead_nowhere(tmp_path):
-    hook = "import sys; from scikit_build_core.build import prepare_metadata_for_build_wheel as p; p(sys.argv[1])"
+    hook = (
+        "import sys; from scikit_build_core.build import prepare_metadata_for_build_wheel as prepare; "
+        "prepare(sys.argv[1])"
+    )
     subprocess.run([sys.executable, "-c", hook, str(tmp_path)], cwd=ROOT, check=True, capture_output=True)
     (metadata,) = tmp_path.glob("*.dist-info/METADATA")
     found = message_from_bytes(metadata.read_bytes())
