@@ -38,6 +38,33 @@ def test_import_does_without_torch_and_scikit_learn():
     )
 
 
+def test_import_derives_no_formula_and_does_without_scipy():
+    # SymPy imports its groups of permutations at the first sum.
+    loaded = _printed("import sys, metricfit; print({'scipy', 'sympy.combinatorics'} & set(sys.modules))")
+    assert loaded == "set()"
+
+
+def test_ready_made_formulas_can_be_derived_in_many_threads_at_once():
+    program = """
+import sys
+from threading import Barrier, Thread
+import metricfit as mf
+from metricfit.metrics.builtin import BUILT_IN
+sys.setswitchinterval(1e-6)
+metrics = [metric for metric in BUILT_IN.values() if isinstance(metric, mf.Metric)]
+start, found = Barrier(8), [[] for _ in range(8)]
+def derive(number):
+    start.wait()
+    found[number] = [(m.evaluate, hash(m), m.formula) for m in metrics[number:] + metrics[:number]]
+threads = [Thread(target=derive, args=(number,)) for number in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+expected = {(mf.get_metric(m.formula).evaluate, hash(m), m.formula) for m in metrics}
+print(all(set(own) == expected for own in found), len(expected) == len(metrics))
+"""
+    assert _printed(program) == "True True"
+
+
 def test_the_estimator_without_its_extra_says_what_to_install():
     without = "import sys; sys.modules['skorch'] = None\nfrom importlib.machinery import PathFinder\n"
     without += "found = PathFinder.find_spec\n"

@@ -129,6 +129,22 @@ inline Attempt attempt(const Setting& setting, const std::vector<double>& scores
     return result;
 }
 
+// Some columns of a table with `count` rows, or some of its rows as columns.
+inline Table columns_of(ConstMatrix table, int count, const std::vector<Index>& chosen) {
+    Table result(count, static_cast<int>(chosen.size()));
+    for (int row = 0; row < count; ++row) {
+        for (int j = 0; j < result.columns; ++j) result[row][j] = table[row][chosen[j]];
+    }
+    return result;
+}
+inline Table rows_of(ConstMatrix table, int count, const std::vector<Index>& chosen) {
+    Table result(count, static_cast<int>(chosen.size()));
+    for (int row = 0; row < count; ++row) {
+        for (int j = 0; j < result.columns; ++j) result[row][j] = table[chosen[j]][row];
+    }
+    return result;
+}
+
 // What a player's cleaned strategy proves, and how often it includes each item in the user's order.
 struct Verdict {
     double upper = std::numeric_limits<double>::infinity(), lower = -std::numeric_limits<double>::infinity();
@@ -159,13 +175,20 @@ inline Verdict judge(const Setting& setting, const double* given, const Precisio
     const auto finite = [](const std::vector<double>& values) {
         return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
     };
+    const int sizes = static_cast<int>(items) + 1;
+    std::vector<double> values(sizes);
     if (prepare(found.adversary, inclusion_adversary)) {
-        const std::vector<double> values =
-            predictor_values(alpha, beta, scores, items, setting.split, found.adversary, nullptr, Limits{});
+        const Strategy& adversary = found.adversary;
+        const double paid = expected_score(scores, adversary.marginals.view(), adversary.marginals.rows,
+                                           adversary.marginals.columns, adversary.blocks.data());
+        predictor_values(columns_of(alpha, sizes, adversary.sizes).view(), columns_of(beta, sizes, adversary.sizes).view(),
+                         sizes, 0, paid, setting.split, adversary, nullptr, Limits{}, values.data());
         if (finite(values)) verdict.upper = *std::max_element(values.begin(), values.end());
     }
     if (prepare(found.predictor, inclusion_predictor)) {
-        const std::vector<double> values = adversary_values(alpha, beta, scores, items, found.predictor);
+        const Strategy& predictor = found.predictor;
+        adversary_values(rows_of(alpha, sizes, predictor.sizes).view(), rows_of(beta, sizes, predictor.sizes).view(), sizes,
+                         0, scores, nullptr, predictor, values.data());
         if (finite(values)) verdict.lower = *std::min_element(values.begin(), values.end());
     }
     return verdict;

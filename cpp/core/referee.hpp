@@ -1,7 +1,8 @@
 // Both players' best responses for every size: the bounds of the value that any strategies prove.
 //
 // Given the size of the answer, a best response takes the items of largest (for the predictor) or smallest (for the
-// adversary) value, so sorting is all there is to it. Nothing here knows how a strategy was found.
+// adversary) value, so sorting is all there is to it. Of most sizes a bound shows that they are not the best, and nothing is
+// sorted. Nothing here knows how a strategy was found.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <numeric>
 #include <vector>
 
+#include "levels.hpp"
 #include "strategy.hpp"
 
 namespace metricfit {
@@ -20,20 +22,55 @@ struct Limits {
     ConstMatrix gain, offset;  // (C, n + 1)
 };
 
-// What each item and each size is worth against a strategy, for every size of the other player.
-inline void expected_payoffs(ConstMatrix alpha, ConstMatrix beta, int sizes, const Strategy& strategy, bool transposed,
-                             Table& item_values, std::vector<double>& size_values) {
+// How many of the first blocks a row of marginals is spread over evenly, with zero after them; -1 if it is of another kind.
+inline int prefix_end(const double* marginals, int width) {
+    int end = 0;
+    while (end < width && marginals[end] == marginals[0] && marginals[0] > 0.0) ++end;
+    for (int b = end; b < width; ++b) {
+        if (marginals[b] != 0.0) return -1;
+    }
+    return end;
+}
+
+// What each block and each size is worth against a strategy, for some sizes of the other player. The tables have a row for
+// each of these, and a column for each size of the strategy.
+//
+// Most sets of a predictor are prefixes. What they are worth together is a running sum from the last block to the first.
+inline void expected_payoffs(ConstMatrix alpha, ConstMatrix beta, int rows, const Strategy& strategy, Table& block_values,
+                             std::vector<double>& size_values) {
     const int count = static_cast<int>(strategy.sizes.size()), width = strategy.marginals.columns;
-    item_values = Table(sizes, width);
-    size_values.assign(sizes, 0.0);
-    for (int row = 0; row < sizes; ++row) {
-        double* values = item_values[row];
+    constexpr int TOGETHER = 4;  // rows of marginals that are added at a time, to read and write sums less often
+    const std::vector<double> zeros(width, 0.0);
+    std::vector<int> ends(count), others;
+    for (int j = 0; j < count; ++j) {
+        ends[j] = prefix_end(strategy.marginals[j], width);
+        if (ends[j] < 0) others.push_back(j);
+    }
+    block_values = Table(rows, width);
+    size_values.assign(rows, 0.0);
+    std::vector<double> of_prefixes(width + 1);
+    for (int row = 0; row < rows; ++row) {
+        double *values = block_values[row], size_value = 0.0;
+        std::fill(of_prefixes.begin(), of_prefixes.end(), 0.0);
         for (int j = 0; j < count; ++j) {
-            const Index size = strategy.sizes[j];
-            const double factor = transposed ? alpha[size][row] : alpha[row][size];
-            size_values[row] += strategy.weights[j] * (transposed ? beta[size][row] : beta[row][size]);
-            const double* marginals = strategy.marginals[j];
-            for (int b = 0; b < width; ++b) values[b] += factor * marginals[b];
+            size_value += strategy.weights[j] * beta[row][j];
+            if (ends[j] >= 0) of_prefixes[ends[j]] += strategy.marginals[j][0] * alpha[row][j];
+        }
+        size_values[row] = size_value;
+        double total = 0.0;
+        for (int b = width - 1; b >= 0; --b) values[b] = total += of_prefixes[b + 1];
+        for (std::size_t first = 0; first < others.size(); first += TOGETHER) {
+            const double* marginals[TOGETHER];
+            double factors[TOGETHER];
+            for (std::size_t x = 0; x < TOGETHER; ++x) {
+                const bool real = first + x < others.size();
+                marginals[x] = real ? strategy.marginals[others[first + x]] : zeros.data();
+                factors[x] = real ? alpha[row][others[first + x]] : 0.0;
+            }
+            const double *m0 = marginals[0], *m1 = marginals[1], *m2 = marginals[2], *m3 = marginals[3];
+            for (int b = 0; b < width; ++b) {
+                values[b] += (factors[0] * m0[b] + factors[1] * m1[b]) + (factors[2] * m2[b] + factors[3] * m3[b]);
+            }
         }
     }
 }
@@ -50,176 +87,144 @@ inline double expected_score(const double* scores, ConstMatrix marginals, int co
     return total;
 }
 
-// values[k]: the sum of the k largest item values, and what does not depend on the items, for sizes from `start` on.
-inline void top_sums(ConstMatrix item_values, int rows, int width, const Index* blocks, Index split, Index start,
-                     const double* multipliers, const Limits& limits, const double* size_values, double paid,
-                     double* values) {
-    std::vector<double> keys(width);
-    std::vector<Index> order(width);
-    std::iota(order.begin(), order.end(), 0);
-    for (int row = 0; row < rows; ++row) {
-        const Index k = start + row;
-        double shift = 0.0, constant = size_values[row] - paid;
-        for (int c = 0; c < limits.count; ++c) {
-            shift += multipliers[c] * limits.gain[c][k];
-            constant += multipliers[c] * limits.offset[c][k];
-        }
-        for (int b = 0; b < width; ++b) keys[b] = -(item_values[row][b] + (blocks[b] < split ? shift : 0.0));
-        sort_ascending(keys.data(), order.data(), width);
-        Index left = k;
-        double total = 0.0;
-        for (int position = 0; position < width && left > 0; ++position) {
-            const Index b = order[position], taken = std::min(left, blocks[b + 1] - blocks[b]);
-            total -= static_cast<double>(taken) * keys[b];
-            left -= taken;
-        }
-        values[k] = total + constant;
-    }
-}
-
-// values[l]: the sum of the l smallest item values less scores, and the constant, for sizes from `start` on.
-inline void bottom_sums(ConstMatrix item_values, int rows, int width, const Index* blocks, const double* scores,
-                        Index items, Index start, const double* constant, double* values) {
-    std::vector<double> keys(items);
-    std::vector<Index> order(items);
-    std::iota(order.begin(), order.end(), 0);
-    for (int row = 0; row < rows; ++row) {
-        for (int b = 0; b < width; ++b) {
-            for (Index i = blocks[b]; i < blocks[b + 1]; ++i) keys[i] = item_values[row][b] - scores[i];
-        }
-        sort_ascending(keys.data(), order.data(), static_cast<int>(items));
-        double total = 0.0;
-        for (Index position = 0; position < start + row; ++position) total += keys[order[position]];
-        values[start + row] = total + constant[row];
-    }
-}
-
-// The payoff of the predictor's best set of each size; the maximum is an upper bound of the value of the game.
-inline std::vector<double> predictor_values(ConstMatrix alpha, ConstMatrix beta, const double* scores, Index items,
-                                            Index split, const Strategy& adversary, const double* multipliers,
-                                            const Limits& limits) {
-    Table item_values;
-    std::vector<double> size_values, values(items + 1);
-    const int sizes = static_cast<int>(items) + 1, width = adversary.marginals.columns;
-    expected_payoffs(alpha, beta, sizes, adversary, false, item_values, size_values);
-    const double paid = expected_score(scores, adversary.marginals.view(), adversary.marginals.rows, width,
-                                       adversary.blocks.data());
-    top_sums(item_values.view(), sizes, width, adversary.blocks.data(), split, 0, multipliers, limits,
-             size_values.data(), paid, values.data());
-    return values;
-}
-
-// The payoff of the adversary's best set of each size; if the predictor meets the constraints, the minimum is a lower bound.
-inline std::vector<double> adversary_values(ConstMatrix alpha, ConstMatrix beta, const double* scores, Index items,
-                                            const Strategy& predictor) {
-    Table item_values;
-    std::vector<double> size_values, values(items + 1);
-    const int sizes = static_cast<int>(items) + 1;
-    expected_payoffs(alpha, beta, sizes, predictor, true, item_values, size_values);
-    bottom_sums(item_values.view(), sizes, predictor.marginals.columns, predictor.blocks.data(), scores, items, 0,
-                size_values.data(), values.data());
-    return values;
-}
-
-// Lower bounds of what bottom_sums computes, without sorting all items for every size.
-//
-// For every level t the sum of the l smallest of g is at least l t - sum_i max(t - g_i, 0), a concave function of t whose
-// slope is l less the number of items below t. Its maximum is exact. It is bracketed, starting from the level of the size
-// before, and cut by tangents.
-class LevelSearch {
+// The blocks of a game for one player's best responses: how many items each holds, and an order in which their costs
+// rose for the size before, which is nearly right for the next.
+class Ranking {
 public:
-    LevelSearch(ConstMatrix item_values, int width, const Index* blocks, const double* scores, const double* running)
-        : item_values_(item_values), width_(width), blocks_(blocks), scores_(scores), running_(running) {}
-
-    // A level, and the slope and value of the concave function there.
-    struct Point {
-        double level, slope, value;
-    };
-
-    Point at(double level, int row, Index size) const {
-        Index number = 0;
-        double total = 0.0;
-        for (int b = 0; b < width_; ++b) {
-            const Index first = blocks_[b], last = blocks_[b + 1];
-            const double value = item_values_[row][b], floor = value - level;
-            if (scores_[first] <= floor) continue;
-            // Scores descend within a block, so those above the floor come first; most blocks are not cut.
-            Index stop = last;
-            if (scores_[last - 1] <= floor) {
-                Index low = first;
-                stop = last - 1;
-                while (stop - low > 1) {
-                    const Index middle = (low + stop) / 2;
-                    (scores_[middle] > floor ? low : stop) = middle;
-                }
-            }
-            number += stop - first;
-            total += static_cast<double>(stop - first) * value - (running_[stop] - running_[first]);
-        }
-        const double slope = static_cast<double>(size - number);
-        return {level, slope, slope * level + total};
+    explicit Ranking(std::vector<double> lengths) : lengths_(std::move(lengths)), order_(lengths_.size()) {
+        std::iota(order_.begin(), order_.end(), 0);
     }
 
-    // A lower bound within `precision` for one size, and the level to start from for the next.
-    double bound(int row, Index size, double precision, double& level, double& stride) const {
-        const double begin = level;
-        Point left = at(level, row, size), right = left;
-        double reach = stride;
-        while (left.slope < 0.0) {
-            right = left;
-            left = at(left.level - reach, row, size);
-            reach *= 2.0;
+    int width() const { return static_cast<int>(lengths_.size()); }
+
+    // Begin with the smallest sizes again.
+    void restart() { place_ = 0, before_ = 0.0; }
+
+    // Go on to the next size; sizes rise.
+    void advance(double size) {
+        while (place_ + 1 < width() && before_ + lengths_[order_[place_]] < size) before_ += lengths_[order_[place_++]];
+    }
+
+    // No set of `size` items costs less. For every level t the cost is at least
+    //
+    //     size t + sum_b length_b min(cost_b - t, 0),
+    //
+    // and no less than what is left of it after rounding. The level is the cost of the block that completes a set of this
+    // size in the order of the size before.
+    double bound(const double* costs, double size) const {
+        constexpr int LANES = 4;  // sums that do not wait for each other
+        const int count = width();
+        const double level = costs[order_[place_]];
+        double sums[LANES] = {0.0, 0.0, 0.0, 0.0};
+        int b = 0;
+        for (; b + LANES <= count; b += LANES) {
+            for (int x = 0; x < LANES; ++x) sums[x] += lengths_[b + x] * std::min(costs[b + x] - level, 0.0);
         }
-        while (right.slope > 0.0) {
-            left = right;
-            right = at(right.level + reach, row, size);
-            reach *= 2.0;
+        for (; b < count; ++b) sums[0] += lengths_[b] * std::min(costs[b] - level, 0.0);
+        const double below = (sums[0] + sums[1]) + (sums[2] + sums[3]), base = size * level;
+        const double rounding = std::numeric_limits<double>::epsilon() * (count + 8) * (std::abs(base) - below);
+        return base + below - rounding;
+    }
+
+    // The cost of the cheapest set of `size` items.
+    double least(const double* costs, double size) {
+        sort_ascending(costs, order_.data(), width());
+        double left = size, total = 0.0;
+        before_ = 0.0;
+        for (place_ = 0; place_ < width(); ++place_) {
+            const double length = lengths_[order_[place_]];
+            if (!(length < left)) break;
+            total += length * costs[order_[place_]];
+            left -= length;
+            before_ += length;
         }
-        double best = std::max(left.value, right.value);
-        level = left.value >= right.value ? left.level : right.level;
-        for (int attempt = 0; attempt < MOST_CUTS; ++attempt) {
-            if (left.slope <= 0.0 || right.slope >= 0.0) break;
-            const double crossing = (right.value - left.value + left.slope * left.level - right.slope * right.level) /
-                                    (left.slope - right.slope);
-            if (left.value + left.slope * (crossing - left.level) - best <= precision) break;
-            const double middle = attempt % 2 == 0 ? crossing : 0.5 * (left.level + right.level);
-            if (!(left.level < middle && middle < right.level)) break;
-            const Point point = at(middle, row, size);
-            if (point.value > best) {
-                best = point.value;
-                level = middle;
-            }
-            (point.slope >= 0.0 ? left : right) = point;
-        }
-        stride = std::max(2.0 * std::abs(level - begin), 1e-9);
-        return best;
+        if (left > 0.0) total += left * costs[order_[place_]];
+        return total;
     }
 
 private:
-    static constexpr int MOST_CUTS = 100;
-    ConstMatrix item_values_;
-    int width_;
-    const Index* blocks_;
-    const double *scores_, *running_;
+    std::vector<double> lengths_;
+    std::vector<int> order_;
+    int place_ = 0;         // in the order
+    double before_ = 0.0;   // items before it
 };
 
-inline void bottom_bounds(ConstMatrix item_values, int rows, int width, const Index* blocks, const double* scores,
-                          const double* running, Index items, Index start, const double* constant, double precision,
-                          double* values) {
-    const LevelSearch search(item_values, width, blocks, scores, running);
-    double level = -std::numeric_limits<double>::infinity(), stride = 1.0;
-    for (int b = 0; b < width; ++b) level = std::max(level, item_values[0][b] - scores[blocks[b + 1] - 1]);
+// payoffs[x]: constant[x] and the least cost of `start` + x items, where fill(x, costs) writes what each block costs.
+//
+// Of sizes that cannot have the least payoff, which is `lowest` or less, they are lower bounds that are not below it.
+template <class Fill>
+inline void lowest_payoffs(std::vector<double> lengths, Index start, int rows, Fill fill, const double* constant,
+                           double lowest, double* payoffs) {
+    std::vector<double> costs(lengths.size());
+    Ranking ranking(std::move(lengths));
+    const auto solve = [&](int row) {
+        fill(row, costs.data());
+        payoffs[row] = ranking.least(costs.data(), static_cast<double>(start + row)) + constant[row];
+        lowest = std::min(lowest, payoffs[row]);
+    };
+    solve(rows / 2);
+    ranking.restart();
     for (int row = 0; row < rows; ++row) {
-        const Index size = start + row;
-        double total = 0.0;
-        if (size == items) {
-            for (int b = 0; b < width; ++b) total += item_values[row][b] * static_cast<double>(blocks[b + 1] - blocks[b]);
-            total -= running[items];
-        } else if (size > 0) {
-            total = search.bound(row, size, precision, level, stride);
-        }
-        values[size] = total + constant[row];
+        const double size = static_cast<double>(start + row);
+        ranking.advance(size);
+        fill(row, costs.data());
+        payoffs[row] = ranking.bound(costs.data(), size) + constant[row];
     }
+    solve(static_cast<int>(std::min_element(payoffs, payoffs + rows) - payoffs));
+    for (int row = 0; row < rows; ++row) {
+        if (!(payoffs[row] > lowest)) solve(row);
+    }
+}
+
+// values[k]: the payoff of the predictor's best set of k items, for `rows` sizes from `start` on; for smaller ones it is
+// known. Of sizes that cannot be the best, an upper bound. The maximum is an upper bound of the value of the game.
+inline void predictor_values(ConstMatrix alpha, ConstMatrix beta, int rows, Index start, double expected_score, Index split,
+                             const Strategy& adversary, const double* multipliers, const Limits& limits, double* values) {
+    const int width = adversary.marginals.columns;
+    const std::vector<Index>& blocks = adversary.blocks;
+    Table block_values;
+    std::vector<double> constant, shift(rows, 0.0), lengths(width);
+    expected_payoffs(alpha, beta, rows, adversary, block_values, constant);
+    for (int row = 0; row < rows; ++row) {
+        constant[row] = expected_score - constant[row];
+        for (int c = 0; c < limits.count; ++c) {
+            shift[row] += multipliers[c] * limits.gain[c][start + row];
+            constant[row] -= multipliers[c] * limits.offset[c][start + row];
+        }
+    }
+    for (int b = 0; b < width; ++b) lengths[b] = static_cast<double>(blocks[b + 1] - blocks[b]);
+    const auto fill = [&](int row, double* costs) {
+        const double* worth = block_values[row];
+        for (int b = 0; b < width; ++b) costs[b] = -(worth[b] + (blocks[b] < split ? shift[row] : 0.0));
+    };
+    const double highest = start > 0 ? *std::max_element(values, values + start) : -INFINITY;
+    lowest_payoffs(std::move(lengths), start, rows, fill, constant.data(), -highest, values + start);
+    for (int row = 0; row < rows; ++row) values[start + row] = 0.0 - values[start + row];
+}
+
+// values[l]: the payoff of the adversary's best set of l items, for `rows` sizes from `start` on; for smaller ones it is
+// known. Of sizes that cannot be the best, a lower bound. If the predictor meets the constraints, the minimum is a lower
+// bound of the value of the game. Given running sums of the scores no items are sorted, and the minimum is a lower bound to
+// within LevelSearch::PRECISION.
+inline void adversary_values(ConstMatrix alpha, ConstMatrix beta, int rows, Index start, const double* scores,
+                             const double* running, const Strategy& predictor, double* values) {
+    const int width = predictor.marginals.columns;
+    const std::vector<Index>& blocks = predictor.blocks;
+    Table block_values;
+    std::vector<double> constant;
+    expected_payoffs(alpha, beta, rows, predictor, block_values, constant);
+    const double lowest = start > 0 ? *std::min_element(values, values + start) : INFINITY;
+    if (running != nullptr) {
+        const LevelSearch search(block_values.view(), width, blocks.data(), scores, running);
+        search.lowest_payoffs(start, rows, constant.data(), lowest, values + start);
+        return;
+    }
+    const auto fill = [&](int row, double* costs) {
+        for (int b = 0; b < width; ++b) {
+            for (Index i = blocks[b]; i < blocks[b + 1]; ++i) costs[i] = block_values[row][b] - scores[i];
+        }
+    };
+    lowest_payoffs(std::vector<double>(blocks.back(), 1.0), start, rows, fill, constant.data(), lowest, values + start);
 }
 
 // By how much a predictor meets each constraint on average; negative if it misses it.

@@ -4,10 +4,12 @@
 // computes. Nothing keeps a pointer into an array beyond its call: a Setting copies what it is made of.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -227,81 +229,41 @@ void py_inclusion_in_order(const Plane& marginals, const Indices& blocks, const 
                        blocks.data(), order.data(), result.data());
 }
 
-Numbers py_predictor_values(const Plane& alpha, const Plane& beta, const Vector& scores, Index split, const Indices& sizes,
-                            const Vector& weights, const Plane& marginals, const Indices& blocks,
-                            const Vector& multipliers, const Plane& gain, const Plane& offset) {
-    const std::size_t items = scores.size();
-    require(alpha.shape(0) == items + 1 && alpha.shape(1) == items + 1 && beta.shape(0) == items + 1 &&
-                beta.shape(1) == items + 1,
-            "the metric's tables have a row and a column for each number of items");
-    const Strategy strategy = strategy_of(sizes, weights, marginals, blocks, static_cast<Index>(items));
-    const Limits limits = limits_of(gain, offset, multipliers, items + 1);
-    std::vector<double> values;
-    {
-        nb::gil_scoped_release release;
-        values = predictor_values(view(alpha), view(beta), scores.data(), static_cast<Index>(items), split, strategy,
-                                  multipliers.data(), limits);
-    }
-    return to_numpy(std::move(values));
+// Whether tables have a column for each size of the strategy, and `values` room for the sizes of their rows.
+void require_part(const Plane& alpha, const Plane& beta, const Strategy& strategy, Index start, const VectorOut& values) {
+    const std::size_t count = strategy.sizes.size();
+    require(alpha.shape(0) > 0 && alpha.shape(0) == beta.shape(0) && alpha.shape(1) == count && beta.shape(1) == count,
+            "the tables have a column for each size of the strategy");
+    require(start >= 0 && start + alpha.shape(0) <= values.size(), "there is a place for the value of each size");
 }
 
-Numbers py_adversary_values(const Plane& alpha, const Plane& beta, const Vector& scores, const Indices& sizes,
-                            const Vector& weights, const Plane& marginals, const Indices& blocks) {
-    const std::size_t items = scores.size();
-    require(alpha.shape(0) == items + 1 && alpha.shape(1) == items + 1 && beta.shape(0) == items + 1 &&
-                beta.shape(1) == items + 1,
-            "the metric's tables have a row and a column for each number of items");
-    const Strategy strategy = strategy_of(sizes, weights, marginals, blocks, static_cast<Index>(items));
-    std::vector<double> values;
-    {
-        nb::gil_scoped_release release;
-        values = adversary_values(view(alpha), view(beta), scores.data(), static_cast<Index>(items), strategy);
-    }
-    return to_numpy(std::move(values));
+void py_predictor_values(const Plane& alpha, const Plane& beta, Index start, double expected_score, Index split,
+                         const Indices& sizes, const Vector& weights, const Plane& marginals, const Indices& blocks,
+                         const Vector& multipliers, const Plane& gain, const Plane& offset, const VectorOut& values) {
+    const Strategy strategy = strategy_of(sizes, weights, marginals, blocks, static_cast<Index>(values.size()) - 1);
+    const Limits limits = limits_of(gain, offset, multipliers, values.size());
+    require_part(alpha, beta, strategy, start, values);
+    nb::gil_scoped_release release;
+    predictor_values(view(alpha), view(beta), static_cast<int>(alpha.shape(0)), start, expected_score, split, strategy,
+                     multipliers.data(), limits, values.data());
+}
+
+void py_adversary_values(const Plane& alpha, const Plane& beta, Index start, const Vector& scores,
+                         const std::optional<Vector>& running, const Indices& sizes, const Vector& weights,
+                         const Plane& marginals, const Indices& blocks, const VectorOut& values) {
+    const Strategy strategy = strategy_of(sizes, weights, marginals, blocks, static_cast<Index>(scores.size()));
+    require_part(alpha, beta, strategy, start, values);
+    require(values.size() == scores.size() + 1, "there is a place for the value of each size");
+    require(!running || running->size() == values.size(), "running sums of the scores begin with 0");
+    nb::gil_scoped_release release;
+    adversary_values(view(alpha), view(beta), static_cast<int>(alpha.shape(0)), start, scores.data(),
+                     running ? running->data() : nullptr, strategy, values.data());
 }
 
 double py_expected_score(const Vector& scores, const Plane& marginals, const Indices& blocks) {
     require_blocks(blocks, marginals.shape(1), scores.size());
     return expected_score(scores.data(), view(marginals), static_cast<int>(marginals.shape(0)),
                           static_cast<int>(marginals.shape(1)), blocks.data());
-}
-
-void py_top_sums(const Plane& item_values, const Indices& blocks, Index split, Index start, const Vector& multipliers,
-                 const Plane& gain, const Plane& offset, const Vector& size_values, double paid, const VectorOut& values) {
-    const std::size_t rows = item_values.shape(0);
-    require(size_values.size() == rows && start >= 0 && start + rows <= values.size(),
-            "there are item values for each block and a place for the value of each size");
-    require_blocks(blocks, item_values.shape(1), values.size() - 1);
-    const Limits limits = limits_of(gain, offset, multipliers, values.size());
-    nb::gil_scoped_release release;
-    top_sums(view(item_values), static_cast<int>(rows), static_cast<int>(item_values.shape(1)), blocks.data(), split, start,
-             multipliers.data(), limits, size_values.data(), paid, values.data());
-}
-
-void check_bottom(const Plane& item_values, const Indices& blocks, const Vector& scores, Index start,
-                  const Vector& constant, const VectorOut& values) {
-    const std::size_t rows = item_values.shape(0);
-    require(constant.size() == rows && start >= 0 && start + rows <= values.size() && scores.size() + 1 == values.size(),
-            "there are item values for each block and a place for the value of each size");
-    require_blocks(blocks, item_values.shape(1), scores.size());
-}
-
-void py_bottom_sums(const Plane& item_values, const Indices& blocks, const Vector& scores, Index start,
-                    const Vector& constant, const VectorOut& values) {
-    check_bottom(item_values, blocks, scores, start, constant, values);
-    nb::gil_scoped_release release;
-    bottom_sums(view(item_values), static_cast<int>(item_values.shape(0)), static_cast<int>(item_values.shape(1)),
-                blocks.data(), scores.data(), static_cast<Index>(scores.size()), start, constant.data(), values.data());
-}
-
-void py_bottom_bounds(const Plane& item_values, const Indices& blocks, const Vector& scores, const Vector& running,
-                      Index start, const Vector& constant, double precision, const VectorOut& values) {
-    check_bottom(item_values, blocks, scores, start, constant, values);
-    require(running.size() == scores.size() + 1, "running sums of the scores begin with 0");
-    nb::gil_scoped_release release;
-    bottom_bounds(view(item_values), static_cast<int>(item_values.shape(0)), static_cast<int>(item_values.shape(1)),
-                  blocks.data(), scores.data(), running.data(), static_cast<Index>(scores.size()), start, constant.data(),
-                  precision, values.data());
 }
 
 Numbers py_constraint_slacks(const Plane& gain, const Plane& offset, Index split, const Indices& sizes,
@@ -360,21 +322,15 @@ NB_MODULE(_core, m) {
           "Marginals and blocks in which items of equal score are treated alike.");
     m.def("inclusion_in_order", &py_inclusion_in_order, nb::arg("marginals"), nb::arg("blocks"), nb::arg("order"),
           nb::arg("result").noconvert(), "Write the probability of each item, in the user's order, to result.");
-    m.def("predictor_values", &py_predictor_values, nb::arg("alpha"), nb::arg("beta"), nb::arg("scores"), nb::arg("split"),
-          nb::arg("sizes"), nb::arg("weights"), nb::arg("marginals"), nb::arg("blocks"), nb::arg("multipliers"),
-          nb::arg("gain"), nb::arg("offset"), "Payoff of the predictor's best set of each size.");
-    m.def("adversary_values", &py_adversary_values, nb::arg("alpha"), nb::arg("beta"), nb::arg("scores"), nb::arg("sizes"),
-          nb::arg("weights"), nb::arg("marginals"), nb::arg("blocks"), "Payoff of the adversary's best set of each size.");
+    m.def("predictor_values", &py_predictor_values, nb::arg("alpha"), nb::arg("beta"), nb::arg("start"),
+          nb::arg("expected_score"), nb::arg("split"), nb::arg("sizes"), nb::arg("weights"), nb::arg("marginals"),
+          nb::arg("blocks"), nb::arg("multipliers"), nb::arg("gain"), nb::arg("offset"), nb::arg("values").noconvert(),
+          "Fill in the payoff of the predictor's best set of some sizes.");
+    m.def("adversary_values", &py_adversary_values, nb::arg("alpha"), nb::arg("beta"), nb::arg("start"), nb::arg("scores"),
+          nb::arg("running").none(), nb::arg("sizes"), nb::arg("weights"), nb::arg("marginals"), nb::arg("blocks"),
+          nb::arg("values").noconvert(), "Fill in the payoff of the adversary's best set of some sizes.");
     m.def("expected_score", &py_expected_score, nb::arg("scores"), nb::arg("marginals"), nb::arg("blocks"),
           "The expected sum of the scores of the items in the set.");
-    m.def("top_sums", &py_top_sums, nb::arg("item_values"), nb::arg("blocks"), nb::arg("split"), nb::arg("start"),
-          nb::arg("multipliers"), nb::arg("gain"), nb::arg("offset"), nb::arg("size_values"), nb::arg("paid"),
-          nb::arg("values").noconvert(), "Fill in the predictor's best payoffs for some sizes.");
-    m.def("bottom_sums", &py_bottom_sums, nb::arg("item_values"), nb::arg("blocks"), nb::arg("scores"), nb::arg("start"),
-          nb::arg("constant"), nb::arg("values").noconvert(), "Fill in the adversary's best payoffs for some sizes.");
-    m.def("bottom_bounds", &py_bottom_bounds, nb::arg("item_values"), nb::arg("blocks"), nb::arg("scores"),
-          nb::arg("running"), nb::arg("start"), nb::arg("constant"), nb::arg("precision"), nb::arg("values").noconvert(),
-          "Fill in lower bounds of the adversary's best payoffs for some sizes, without sorting.");
     m.def("constraint_slacks", &py_constraint_slacks, nb::arg("gain"), nb::arg("offset"), nb::arg("split"),
           nb::arg("sizes"), nb::arg("weights"), nb::arg("marginals"), nb::arg("blocks"),
           "By how much a predictor meets each constraint on average.");

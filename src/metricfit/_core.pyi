@@ -51,7 +51,8 @@ def inclusion_in_order(marginals: _Floats, blocks: _Ints, order: _Ints, result: 
 def predictor_values(
     alpha: _Floats,
     beta: _Floats,
-    scores: _Floats,
+    start: int,
+    expected_score: float,
     split: int,
     sizes: _Ints,
     weights: _Floats,
@@ -60,42 +61,21 @@ def predictor_values(
     multipliers: _Floats,
     gain: _Floats,
     offset: _Floats,
-) -> _Floats: ...
+    values: _Floats,
+) -> None: ...
 def adversary_values(
     alpha: _Floats,
     beta: _Floats,
+    start: int,
     scores: _Floats,
+    running: _Floats | None,
     sizes: _Ints,
     weights: _Floats,
     marginals: _Floats,
     blocks: _Ints,
-) -> _Floats: ...
+    values: _Floats,
+) -> None: ...
 def expected_score(scores: _Floats, marginals: _Floats, blocks: _Ints) -> float: ...
-def top_sums(
-    item_values: _Floats,
-    blocks: _Ints,
-    split: int,
-    start: int,
-    multipliers: _Floats,
-    gain: _Floats,
-    offset: _Floats,
-    size_values: _Floats,
-    paid: float,
-    values: _Floats,
-) -> None: ...
-def bottom_sums(
-    item_values: _Floats, blocks: _Ints, scores: _Floats, start: int, constant: _Floats, values: _Floats
-) -> None: ...
-def bottom_bounds(
-    item_values: _Floats,
-    blocks: _Ints,
-    scores: _Floats,
-    running: _Floats,
-    start: int,
-    constant: _Floats,
-    precision: float,
-    values: _Floats,
-) -> None: ...
 def constraint_slacks(
     gain: _Floats,
     offset: _Floats,

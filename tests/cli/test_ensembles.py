@@ -83,7 +83,7 @@ class Silent:
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_a_decision_of_plain_parts_is_that_of_the_ensemble(monkeypatch, weighted):
+def test_a_decision_of_plain_parts_is_that_of_the_ensemble(monkeypatch, tmp_path, weighted):
     made = []
     original = MetricEnsemble.fit
     monkeypatch.setattr(
@@ -96,7 +96,9 @@ def test_a_decision_of_plain_parts_is_that_of_the_ensemble(monkeypatch, weighted
         mf.f1, features, labels, cut="expected", confidence=None, epochs=3, device="cpu"
     )
     weights = random.random(600) + 0.1 if weighted else None
-    fitted = fit_candidate(candidate, mf.f1, features, labels, weights, seed=0, steps=Silent())
+    fitted = fit_candidate(
+        candidate, mf.f1, features, labels, weights, seed=0, steps=Silent(), checkpoints=tmp_path
+    )
     assert isinstance(fitted.decision, Decision)
     (model,) = made
     assert model.calibrator_.isotonic_ is not None
@@ -141,7 +143,7 @@ def test_a_weight_is_a_copy_of_the_row_in_the_evaluation_and_no_feature(tmp_path
         (["--weight", "agee"], "Did you mean age?"),
         (["--confidence", "0.95"], "needs a constraint to promise"),
         (["--confidence", "0.95", "--subject-to", "recall >= 0.8", "--fast"], "leave out --fast"),
-        (["--resume"], "only runs with --fast are saved"),
+        (["--resume"], "There is no unfinished run in"),
         (["--confidence", "0.95", "--subject-to", "recall >= 0.99999"], "rows"),
     ],
 )
@@ -161,26 +163,11 @@ def test_a_confidence_uses_the_ensemble(tmp_path):
     assert metrics_of(tmp_path)["methods"][0]["name"].startswith("ensemble for")
 
 
-def test_ctrl_c_after_the_ensemble_keeps_it_and_before_it_nothing(tmp_path, monkeypatch):
-    calls = []
+def test_ctrl_c_before_anything_is_fitted_leaves_nothing(tmp_path, monkeypatch):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
 
-    def interrupted_at(count):
-        def fit_or_stop(*arguments, **settings):
-            calls.append(1)
-            if len(calls) == count:
-                raise KeyboardInterrupt
-            return fit_candidate(*arguments, **settings)
-
-        calls.clear()
-        monkeypatch.setattr("metricfit.cli.results.fit_candidate", fit_or_stop)
-
+    monkeypatch.setattr("metricfit.cli.results.fit_candidate", stopped)
     a_table().to_csv(tmp_path / "table.csv", index=False)
-    interrupted_at(1)
     assert ensemble(tmp_path, epochs=1).exit_code == 130
     assert left_behind(tmp_path) == ["table.csv"]
-    interrupted_at(2)
-    result = ensemble(tmp_path, epochs=1)
-    assert result.exit_code == 130
-    assert "The comparison is not complete" in said(result)
-    assert run("evaluate", tmp_path / "run", tmp_path / "table.csv").exit_code == 0
-    assert "metricfit-unfinished" not in left_behind(tmp_path / "run")

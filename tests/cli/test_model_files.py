@@ -87,6 +87,43 @@ def test_a_foreign_file_is_refused_even_with_a_right_digest(folder, name, conten
         load_model(folder)
 
 
+def set_of(field, node, value):
+    def change(trees):
+        trees._predictors[0][0].nodes[field][node] = value
+
+    return change
+
+
+BAD_TREES = {
+    "a child beyond the last node": set_of("left", 0, 10**6),
+    "a child that is its parent": set_of("left", 0, 0),
+    "a feature beyond the last": set_of("feature_idx", 0, 10**9),
+    "a negative feature": set_of("feature_idx", 0, -5),
+    "a split by category": set_of("is_categorical", 0, 1),
+    "neither a leaf nor a split": set_of("is_leaf", 1, 7),
+    "an infinite leaf": set_of("value", 1, np.inf),
+    "no nodes": lambda trees: vars(trees._predictors[0][0]).update(nodes=trees._predictors[0][0].nodes[:0]),
+    "nodes of another form": lambda trees: vars(trees._predictors[0][0]).update(nodes=np.zeros(3)),
+    "two trees at a time": lambda trees: trees._predictors[0].append(trees._predictors[0][0]),
+    "many scores": lambda trees: vars(trees).update(n_trees_per_iteration_=10**12),
+    "no base": lambda trees: vars(trees).pop("_baseline_prediction"),
+    "an infinite base": lambda trees: vars(trees).update(_baseline_prediction=np.full((1, 1), np.nan)),
+    "categories": lambda trees: vars(trees._bin_mapper).update(is_categorical_=np.ones(9, np.uint8)),
+    "in training": lambda trees: vars(trees).update(_in_fit=True),
+}
+
+
+@pytest.mark.parametrize("change", BAD_TREES)
+def test_trees_that_would_make_a_prediction_crash_or_never_end_are_refused(folder, change):
+    features = json.loads((folder / "model.json").read_text())["features"]
+    (trees,) = a_decision(features).models("trees")
+    BAD_TREES[change](trees)
+    skops.io.dump([trees], folder / "trees.skops")
+    redigest(folder)
+    with pytest.raises(UserMistakeError, match="something else than the trees of this model"):
+        load_model(folder)
+
+
 def test_weights_that_would_execute_something_are_refused(folder):
     torch.save({"0.weight": Bomb()}, folder / "weights.pt")
     redigest(folder)

@@ -133,3 +133,11 @@ def test_fit_predict_and_evaluate_read_the_same_formats(tmp_path):
         result = run(command[0], tmp_path / "run", tmp_path / "table.csv", *command[1:], *words)
         assert result.exit_code == 0, result.output
     assert "--delimiter takes one character" in said(fit(tmp_path, "--delimiter", "ab", "--overwrite"))
+
+
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_two_columns_of_one_name_are_refused_and_not_renamed(tmp_path, delimiter):
+    path = tmp_path / "twice.csv"
+    path.write_text("\n".join(delimiter.join(row) for row in ("aba", "123", "456")) + "\n")
+    with pytest.raises(UserMistakeError, match="two columns named a; rename one of them"):
+        read_table(path)

@@ -93,3 +93,12 @@ def test_the_page_is_dark_where_dark_is_preferred(browser, tmp_path):
     dark, _ = opened(browser, fresh(tmp_path, "dark"), "--blink-settings=preferredColorScheme=0")
     assert light["background"] == "rgb(251, 250, 248)"
     assert dark["background"] == "rgb(21, 23, 27)"
+
+
+def test_figures_are_printed_beside_each_other(browser, tmp_path):
+    page, printed = tmp_path / "report.html", tmp_path / "report.pdf"
+    page.write_text(a_page(), encoding="utf-8")
+    command = [browser, *FLAGS, f"--user-data-dir={tmp_path / 'profile'}", f"--print-to-pdf={printed}"]
+    subprocess.run([*command, page.as_uri()], capture_output=True, timeout=120, check=True)
+    # Two sections of seven figures; one figure below the other would take a page each.
+    assert printed.read_bytes().count(b"/Type /Page\n") <= 9

@@ -13,6 +13,7 @@ from skorch.callbacks import Callback
 
 import metricfit as mf
 from metricfit.sklearn import MetricClassifier, best_cut, cut_at, expected_cut
+from metricfit.sklearn.training import Training
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +104,27 @@ def test_integer_weights_are_repeated_rows(metric):
         one = way(metric, scores, labels, weights=weights)
         other = way(metric, scores.repeat(weights), labels.repeat(weights))
         assert (one.value, one.violation) == pytest.approx((other.value, other.violation))
+
+
+@pytest.mark.parametrize("several", [False, True], ids=["one label", "several labels"])
+def test_in_training_whole_weights_are_repeated_rows_in_expectation(several):
+    random = np.random.default_rng(2)
+    labels, weights = random.integers(0, 2, 40), random.integers(0, 4, 40)
+    labels = np.column_stack([labels, 1 - labels]) if several else labels
+    X = np.zeros((40, 1), dtype=np.float32)
+
+    def visits(rows, weights):
+        training = Training(X[rows], labels[rows], weights, None, 0, labels.shape[1] if several else 1)
+        sampler = training.sampler(8, 0.0)
+        seen = np.bincount(
+            [rows[row] for _ in range(300) for batch in sampler for row in batch], minlength=40
+        )
+        return seen / seen.sum()
+
+    weighted = visits(np.arange(40), weights.astype(float))
+    repeated = visits(np.repeat(np.arange(40), weights), None)
+    np.testing.assert_allclose(weighted, repeated, atol=0.002)
+    np.testing.assert_allclose(repeated, weights / weights.sum(), atol=1e-9)
 
 
 def test_a_heavier_class_is_seen_more_often(data):

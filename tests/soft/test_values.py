@@ -77,6 +77,17 @@ def test_a_low_temperature_comes_close_to_the_score():
     assert 1 - loss.item() == pytest.approx(score, abs=5e-3)
 
 
+@pytest.mark.parametrize("metric", [mf.f1, mf.mcc, mf.kappa, mf.jaccard], ids=str)
+def test_whole_weights_are_repeated_rows(metric):
+    logits, labels = torch.tensor([0.5, -1.0, 2.0, 0.1, -0.4]), torch.tensor([1, 0, 0, 1, 1])
+    weights = torch.tensor([1, 2, 3, 0, 1])
+    criterion = mf.SoftMetricLoss(metric)
+    torch.testing.assert_close(
+        criterion(logits, labels, weights.float()),
+        criterion(logits.repeat_interleave(weights), labels.repeat_interleave(weights)),
+    )
+
+
 @pytest.mark.parametrize("factor", [1e-4, 1.0, 1e4])
 def test_only_the_ratios_of_weights_matter_to_ratios(factor):
     logits, labels = torch.tensor([0.5, -1.0, 2.0, 0.1]), torch.tensor([1, 0, 0, 1])

@@ -171,3 +171,26 @@ def test_constraints_that_no_set_of_the_size_meets_are_refused_with_the_size() -
     with pytest.raises(InfeasibleConstraintsError, match=r"with the sizes 2 on these labels .*at most 0\.5"):
         mf.solve(metric, np.zeros(6), [1, 1, 1, 1, 0, 0])
     assert mf.solve(metric, np.zeros(6), [1, 1, 0, 0, 0, 0]).converged
+
+
+@pytest.mark.parametrize("n", [500, 1500])
+@pytest.mark.parametrize("name", ["precision", "f1", "mcc"])
+def test_large_games_of_one_size_are_certified(n: int, name: str) -> None:
+    """Above 400 items the fast solver plays blocks of items."""
+    scores = 8.0 / n * np.random.default_rng(n).normal(size=n)
+    found = mf.solve(DEFINITIONS[name][0].at_size(0.02), scores, tol=1e-3)
+    assert found.converged
+    assert found.predictor.sum() == pytest.approx(0.02 * n, rel=0.02)
+
+
+@pytest.mark.parametrize("n", [500, 900])
+@pytest.mark.parametrize("name", ["f1", "mcc"])
+def test_large_games_with_scores_of_sizes_are_certified(n: int, name: str) -> None:
+    scores = 8.0 / n * np.random.default_rng(n).normal(size=n)
+    sizes = np.arange(n + 1)
+    phi = -2.0 * np.abs(sizes / n - 0.1)
+    found = mf.solve(DEFINITIONS[name][0], scores, size_scores=phi, tol=1e-3)
+    assert found.converged
+    plain = mf.solve(DEFINITIONS[name][0], scores, tol=1e-3)
+    assert found.value <= plain.value - phi.min() + 1e-3
+    assert found.lower >= plain.lower - phi.max() - 1e-3

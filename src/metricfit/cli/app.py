@@ -39,7 +39,9 @@ rows are kept for the test:
     metricfit evaluate run labelled.csv
 
 A metric is a name (f1, f2, mcc, kappa, precision, ...), a member of a family (fbeta(0.5)), or a formula over
-tp fp fn tn pp pn ap an all, such as `"2*tp / (2*tp + fp + fn)"`. `metricfit metrics` lists the names.
+tp fp fn tn pp pn ap an all, such as `"2*tp / (2*tp + fp + fn)"`. `metricfit metrics` lists the names. For a
+target of more than two values take `macro-f1` or another mean over them; `precision@100` is for the 100 rows
+with the highest scores.
 
 Exit codes: 0 done, 2 something to put right (a sentence says what), 130 stopped by Ctrl-C.
 """
@@ -133,8 +135,8 @@ def demo(
 
     with answering(as_json=as_json):
         from metricfit.cli.demo import compare_demo_data
-        from metricfit.cli.fitting import read_metric
         from metricfit.cli.folders import write_whole
+        from metricfit.cli.metrics_asked import read_metric
         from metricfit.cli.terminal import Screen
         from metricfit.report import render
 
@@ -156,7 +158,7 @@ def demo(
 def fit(
     table: Annotated[Path, typer.Argument(help=f"The table: {FORMATS}")],
     target: Annotated[
-        list[str], typer.Option("--target", "-t", help="The column to predict; it has two values.")
+        list[str], typer.Option("--target", "-t", help="The column to predict, of two values or more.")
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")],
     metric: MetricText = "f1",
@@ -198,7 +200,9 @@ def fit(
     ] = 0.25,
     seed: Seed = 0,
     device: Annotated[str, typer.Option(help="Where to train, such as cuda.")] = "cpu",
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a stopped run of --fast.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a run that was stopped or killed.")
+    ] = False,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
@@ -209,8 +213,8 @@ def fit(
     the test rows only measure it. --fast trains one network instead.
 
     The folder gets the model, metrics.json and report.html. Columns that only number or name the rows are
-    left out. Ctrl-C keeps the ensemble if it is done; otherwise nothing is kept, and the training starts
-    again. With --fast, Ctrl-C keeps the best epoch so far, and the same command with --resume goes on.
+    left out. After Ctrl-C, a kill or a full disk, the same command with --resume goes on: models that were
+    fitted are kept, with --fast every epoch. Ctrl-C also writes the best model so far, if there is one.
 
     Example:
 
@@ -274,7 +278,8 @@ def predict(
     """Predict the rows of a table with a trained model.
 
     Writes a label and a score for every row, in the order of the table. The score is above 0 where the
-    positive label is predicted, and the larger the surer. Models of an ensemble also give a probability.
+    positive label is predicted, and the larger the surer. Models of an ensemble also give a probability. Of
+    more than two labels there is a probability of each instead of the score.
 
     Example:
 
@@ -319,7 +324,8 @@ def evaluate(
 ) -> None:
     """Measure a trained model on a table with labels.
 
-    Prints the metric with its constraints, precision, recall and the confusion matrix. Use rows that the
+    Prints the metric with its constraints, precision, recall and the confusion matrix, or with more than two
+    labels the scores of each. Use rows that the
     model was not trained with: the scores of others are too good.
 
     Example:
@@ -342,7 +348,8 @@ def evaluate(
             weight=weight,
         )
         found = evaluation_summary(comparison)
-        Screen(quiet=as_json).evaluate(found)
+        screen = Screen(quiet=as_json)
+        (screen.evaluate_classes if "per_class" in found else screen.evaluate)(found)
         if as_json:
             typer.echo(json.dumps(found, ensure_ascii=False))
 

@@ -6,20 +6,25 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from pathlib import Path
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 import metricfit as mf
-from metricfit.cli.decisions import Decision
+from metricfit.cli.class_decisions import ClassChoice
+from metricfit.cli.decisions import Decision, scores
+from metricfit.cli.kept_models import KeptModels
 from metricfit.cli.mistakes import UserMistakeError, sentence
-from metricfit.sklearn import Cut, MetricEnsemble, best_cut
+from metricfit.sklearn import Cut, MetricClassifier, MetricEnsemble, best_cut
 from metricfit.sklearn.defaults import default_members
 
 __all__ = [
+    "Announced",
     "Candidate",
+    "CutRule",
     "FittedCandidate",
     "Steps",
     "fit_candidate",
@@ -29,11 +34,12 @@ __all__ = [
 ]
 
 FloatArray = npt.NDArray[np.float64]
+D = TypeVar("D", Decision, ClassChoice)
 CutRule = Literal["expected", "empirical", "zero"]
 # A third of many rows can be spared, which saves two of five fits.
 FOLDS, FOLDS_OF_MANY, MANY = 5, 3, 20_000
 # About how long a fit takes in relation to that of trees, for the time left.
-COSTS = {"network": 12.0, "cross-entropy network": 8.0, "trees": 1.0}
+COSTS = {"network": 12.0, "cross-entropy network": 8.0, "trees": 1.0, "boosted trees": 3.0}
 
 
 class Steps(Protocol):
@@ -57,14 +63,14 @@ class Candidate:
 
 
 @dataclass(frozen=True, eq=False)
-class FittedCandidate:
+class FittedCandidate(Generic[D]):
     """A trained candidate.
 
     Attributes
     ----------
     name : str
         What it is called.
-    decision : Decision
+    decision : Decision or ClassChoice
         What it decides.
     held_out : Cut
         The metric on rows that its models have not seen, at the best cut of those.
@@ -77,7 +83,7 @@ class FittedCandidate:
     """
 
     name: str
-    decision: Decision
+    decision: D
     held_out: Cut
     seconds: float
     notes: tuple[str, ...]
@@ -142,9 +148,14 @@ def fit_candidate(
     *,
     seed: int,
     steps: Steps,
-) -> FittedCandidate:
-    """Train a candidate; a setting that does not fit the data is the user's mistake."""
-    members = [(name, Announced(estimator, name, steps)) for name, estimator in candidate.members]
+    checkpoints: Path,
+) -> FittedCandidate[Decision]:
+    """Train a candidate; a setting that does not fit the data is the user's mistake.
+
+    Models that an earlier, unfinished run has left in the folder of checkpoints are not fitted again.
+    """
+    kept = KeptModels(checkpoints, candidate.name)
+    members = [(name, Announced(estimator, name, steps, kept)) for name, estimator in candidate.members]
     ensemble = MetricEnsemble(
         members,
         metric=metric,
@@ -161,13 +172,11 @@ def fit_candidate(
         except ValueError as error:
             raise UserMistakeError(sentence(str(error))) from error
     ours = [str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)]
-    models = {
-        name: [model.estimator_ for model in member.models] for name, member in ensemble.members_.items()
-    }
+    models = {name: [model.model_ for model in member.models] for name, member in ensemble.members_.items()}
     scored = ~np.isnan(ensemble.oof_)
     return FittedCandidate(
         candidate.name,
-        Decision.of_ensemble(ensemble, models),
+        Decision.of_ensemble(ensemble, models, ensemble.cut_),
         best_cut(
             metric, ensemble.oof_[scored], codes[scored], weights=None if weights is None else weights[scored]
         ),
@@ -178,29 +187,43 @@ def fit_candidate(
 
 
 class Announced(ClassifierMixin, BaseEstimator):
-    """A classifier that says when it is fitted, and that Ctrl-C stops.
+    """A classifier that says when it is fitted, keeps what was fitted, and that Ctrl-C stops.
 
     What the classifier alone warns of is not passed on: the ensemble decides, and has warnings of its own.
+
+    Attributes
+    ----------
+    model_ : torch.nn.Module or HistGradientBoostingClassifier
+        The network or the trees.
     """
 
-    def __init__(self, estimator: Any, name: str, steps: Steps) -> None:
+    def __init__(self, estimator: Any, name: str, steps: Steps, kept: KeptModels) -> None:
         self.estimator = estimator
         self.name = name
         self.steps = steps
+        self.kept = kept
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Announced:
-        """Fit the classifier."""
+        """Fit the classifier, or take what an unfinished run has fitted."""
         self.steps.begin(self.name)
         self.classes_ = np.unique(y)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            self.estimator_ = clone(self.estimator).fit(X, y, sample_weight=sample_weight)
-        # The network catches Ctrl-C and keeps its best epoch; half of an ensemble is of no use.
-        if getattr(self.estimator_, "interrupted_", False):
-            raise KeyboardInterrupt
+        key = self.kept.key(self.estimator, X, y, sample_weight)
+        self.model_ = self.kept.take(key, X.shape[1], len(self.classes_))
+        if self.model_ is None:
+            self.model_ = self._fitted(X, y, sample_weight)
+            self.kept.keep(key, self.model_)
         self.steps.end(self.name)
         return self
 
+    def _fitted(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fitted = clone(self.estimator).fit(X, y, sample_weight=sample_weight)
+        # The network catches Ctrl-C and keeps its best epoch; half of an ensemble is of no use.
+        if getattr(fitted, "interrupted_", False):
+            raise KeyboardInterrupt
+        return fitted.net_.module_.cpu().eval() if isinstance(fitted, MetricClassifier) else fitted
+
     def decision_function(self, X: Any) -> Any:
         """Return the scores of the classifier."""
-        return self.estimator_.decision_function(X)
+        return scores(self.model_, X)

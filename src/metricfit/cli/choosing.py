@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +12,14 @@ import metricfit as mf
 from metricfit.report import Method
 from metricfit.sklearn import Cut, cut_at
 
-__all__ = ["best_of", "constant_method", "why_chosen"]
+__all__ = ["GO_ON", "about_constant", "about_interruption", "best_of", "constant_method", "why_chosen"]
+
+if TYPE_CHECKING:
+    from metricfit.cli.results import Result
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+GO_ON = "The same command with --resume goes on."
 
 
 def best_of(held_out: Sequence[Cut]) -> int:
@@ -58,6 +63,24 @@ def constant_method(
     name, sign = answers[best := best_of(cuts)]
     method = Method(name, np.full(test_rows, sign), [], 1, 0.0, 0.0, held_out=cuts[best].value, constant=True)
     return method, cuts[best]
+
+
+def about_constant(name: str, at_train: Cut, result: Result, metric: str, target: str) -> list[str]:
+    """Return a warning if a constant classifier is no worse than the model."""
+    if at_train.rank < result.held_out.rank:
+        return []
+    return [
+        f"Warning: the classifier that is {name} scores {at_train.value:.3f} on the training rows, which is "
+        f"no worse than the model on held-out rows. {metric} rewards it here, or the columns say little "
+        f"about {target}."
+    ]
+
+
+def about_interruption(result: Result) -> list[str]:
+    """Return what to say of a training that Ctrl-C ended."""
+    if not result.interrupted:
+        return []
+    return [f"Training was interrupted; this is the best so far, and the comparison is not complete. {GO_ON}"]
 
 
 def _missed(cut: Cut) -> str:

@@ -11,9 +11,11 @@ import numpy.typing as npt
 import torch
 from scipy.special import expit, logit
 
+from metricfit import Metric
 from metricfit.sklearn import MetricClassifier, MetricEnsemble
+from metricfit.sklearn.top import top_margins
 
-__all__ = ["Calibration", "Decision", "Kind", "Part"]
+__all__ = ["Calibration", "Decision", "Kind", "Part", "scores"]
 
 FloatArray = npt.NDArray[np.float64]
 Features = npt.NDArray[np.float32]
@@ -67,8 +69,8 @@ class Part:
 
     def logits(self, features: Features) -> FloatArray:
         """Return what this part adds to the score of every row."""
-        scores = [_scores(self.kind, model, features) for model in self.models]
-        return np.asarray(self.weight * (self.slope * np.mean(scores, axis=0) + self.intercept))
+        found = [scores(model, features) for model in self.models]
+        return np.asarray(self.weight * (self.slope * np.mean(found, axis=0) + self.intercept))
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +98,9 @@ class Decision:
         return cls((Part("networks", (network,), 1.0, 1.0, 0.0),), None, classifier.threshold_)
 
     @classmethod
-    def of_ensemble(cls, ensemble: MetricEnsemble, models: Mapping[str, Sequence[Any]]) -> Decision:
+    def of_ensemble(
+        cls, ensemble: MetricEnsemble, models: Mapping[str, Sequence[Any]], cut: float
+    ) -> Decision:
         """Return the decision of an ensemble.
 
         Parameters
@@ -105,15 +109,16 @@ class Decision:
             Fitted to labels 0 and 1.
         models : dict of str to sequence of classifiers
             The fitted classifiers of every member that counts, by the name of the member.
+        cut : float
+            The probability from which rows are positive.
         """
         parts = []
         for name, fitted in models.items():
-            networks = isinstance(fitted[0], MetricClassifier)
             line = ensemble.calibrators_[name]
             parts.append(
                 Part(
-                    "networks" if networks else "trees",
-                    tuple(model.net_.module_.cpu().eval() for model in fitted) if networks else tuple(fitted),
+                    "networks" if isinstance(fitted[0], torch.nn.Module) else "trees",
+                    tuple(fitted),
                     float(ensemble.weights_[name]),
                     float(line.slope_),
                     float(line.intercept_),
@@ -127,7 +132,7 @@ class Decision:
             () if curve is None else tuple(map(float, curve.X_thresholds_)),
             () if curve is None else tuple(map(float, curve.y_thresholds_)),
         )
-        return cls(tuple(parts), calibration, ensemble.cut_)
+        return cls(tuple(parts), calibration, cut)
 
     def models(self, kind: Kind) -> list[Any]:
         """Return all models of a kind, in the order of the parts."""
@@ -140,6 +145,15 @@ class Decision:
             return self._scores(features) - self.cut
         return np.asarray(logit(probabilities) - logit(self.cut))
 
+    def decided(self, metric: Metric, features: Features) -> FloatArray:
+        """Return margins above 0 where rows are positive; with a metric of one size, for the highest."""
+        margins = self.margins(features)
+        return margins if metric.size is None else top_margins(metric, margins)
+
+    def predicted(self, features: Features) -> npt.NDArray[np.int64]:
+        """Return 1 for rows that are positive, and 0 for the others."""
+        return (self.margins(features) > 0).astype(np.int64)
+
     def probabilities(self, features: Features) -> FloatArray | None:
         """Return the calibrated probability that rows are positive, or None if nothing was calibrated."""
         return None if self.calibration is None else self.calibration.probabilities(self._scores(features))
@@ -148,9 +162,10 @@ class Decision:
         return np.asarray(np.sum([part.logits(features) for part in self.parts], axis=0))
 
 
-def _scores(kind: Kind, model: Any, features: Features) -> FloatArray:
-    if kind == "trees":
+def scores(model: Any, features: Features) -> FloatArray:
+    """Return what a network or gradient-boosted trees give to rows: one score, or one per class."""
+    if not isinstance(model, torch.nn.Module):
         return np.asarray(model.decision_function(features), dtype=np.float64)
     with torch.no_grad():
-        logits: torch.Tensor = model(torch.from_numpy(features)).reshape(-1)
-    return logits.double().numpy()
+        logits: torch.Tensor = model(torch.from_numpy(features))
+    return logits.squeeze(1).double().numpy()

@@ -14,9 +14,11 @@ from metricfit.cli.decisions import Kind as PartKind
 from metricfit.cli.encoding import Kind
 from metricfit.cli.mistakes import UserMistakeError
 
-__all__ = ["FORMAT", "installed", "read_description"]
+__all__ = ["CLASS_FORMAT", "FORMAT", "installed", "read_description"]
 
 FORMAT = "metricfit model 3"
+# Of more than two classes.
+CLASS_FORMAT = "metricfit model of classes 1"
 # The encoder is made of their classes, so that another version may not understand it.
 ENCODED_BY = ("scikit-learn", "skrub", "skops")
 
@@ -44,21 +46,38 @@ def read_description(path: Path) -> dict[str, Any]:
     if not isinstance(description, dict):
         raise foreign
     written = description.get("format")
-    if isinstance(written, str) and written.startswith("metricfit model") and written != FORMAT:
+    formats = {FORMAT: TWO_CLASSES, CLASS_FORMAT: SEVERAL_CLASSES}
+    if isinstance(written, str) and written.startswith("metricfit model") and written not in formats:
         by = str(description.get("metricfit", "another version"))[:40]
         raise UserMistakeError(
             f"{path} was written by metricfit {by}, in a form that metricfit {mf.__version__} does not read; "
             f"train the model again, or predict with that version."
         )
-    if written != FORMAT or not all(
-        name in description and holds(description[name]) for name, holds in EXPECTED.items()
-    ):
+    if not isinstance(written, str) or written not in formats:
         raise foreign
-    if description["calibration"] is not None and not 0.0 < description["threshold"] < 1.0:
+    expected = EXPECTED | formats[written]
+    if not all(name in description and holds(description[name]) for name, holds in expected.items()):
+        raise foreign
+    if not (_fits(description) if written == FORMAT else _classes_fit(description)):
         raise foreign
     if not all(name in description["categories"] for name in _of_kind(description, "categories")):
         raise foreign
     return description
+
+
+def _fits(decision: dict[str, Any]) -> bool:
+    """Whether a threshold is a probability where there is a calibration."""
+    return decision["calibration"] is None or 0.0 < decision["threshold"] < 1.0
+
+
+def _classes_fit(description: dict[str, Any]) -> bool:
+    """Whether there is one of everything per class, and either a column each or whole models."""
+    classes, columns = len(description["classes"]), description["columns"]
+    if (description["whole"] is None) == (not columns) or len(columns) not in (0, classes):
+        return False
+    if len(description["offsets"]) != classes or len(description["biases"]) != classes or classes < 3:
+        return False
+    return all(column["calibration"] is not None and _fits(column) for column in columns)
 
 
 def _of_kind(description: dict[str, Any], kind: Kind) -> list[str]:
@@ -123,14 +142,24 @@ EXPECTED: dict[str, Callable[[Any], bool]] = {
     "versions": _maps_to(_is_text),
     "metric": _is_text,
     "target": _is_text,
-    "positive": _is_label,
-    "negative": _is_label,
-    "threshold": _is_number,
-    "calibration": _is_calibration,
-    "parts": lambda value: _list_of(_is_part)(value) and bool(value),
     "kinds": _maps_to(lambda value: value in get_args(Kind)),
     "categories": _maps_to(lambda value: isinstance(value, list) and all(map(_is_text, value))),
     "formats": _maps_to(_is_text),
     "features": _is_count,
     "digests": _maps_to(_is_text),
+}
+_DECISION: dict[str, Callable[[Any], bool]] = {
+    "threshold": _is_number,
+    "calibration": _is_calibration,
+    "parts": lambda value: _list_of(_is_part)(value) and bool(value),
+}
+TWO_CLASSES = {"positive": _is_label, "negative": _is_label, **_DECISION}
+_is_whole = _has(kind=lambda value: value in get_args(PartKind), models=_is_count)
+SEVERAL_CLASSES: dict[str, Callable[[Any], bool]] = {
+    "classes": _list_of(_is_label),
+    "columns": _list_of(_has(**_DECISION)),
+    "whole": lambda value: value is None or _is_whole(value),
+    "slope": _is_number,
+    "biases": _list_of(_is_number),
+    "offsets": _list_of(_is_number),
 }

@@ -22,6 +22,7 @@ Kind = Literal["numbers", "dates", "categories", "text", "unused"]
 # Columns of text with at most so many different values are categories, one feature each.
 CATEGORIES = 30
 TEXT_FEATURES = 20
+LAST_DAY = pd.Timestamp(2024, 12, 31, 23, 59, 58)
 STEPS = ["columns", "gaps", "scale"]
 
 
@@ -135,7 +136,7 @@ def _dates(name: str, column: pd.Series[Any], written: str | None) -> pd.Series[
     dates = pd.to_datetime(texts, format=written or "ISO8601", errors="coerce")
     lost = texts[dates.isna() & texts.notna()]
     if len(lost):
-        example = f" written like {written}" if written else ""
+        example = f" such as {LAST_DAY.strftime(written)}" if written else ""
         raise UserMistakeError(
             f"Column {name} held dates{example} in the training table; here it holds {listed(lost.unique())}."
         )

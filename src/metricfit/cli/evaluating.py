@@ -10,14 +10,16 @@ import numpy.typing as npt
 import pandas as pd
 
 import metricfit as mf
+from metricfit.cli.class_decisions import ClassChoice
+from metricfit.cli.class_evaluating import class_summary, evaluate_classes, with_labels
 from metricfit.cli.columns import take_weights
-from metricfit.cli.fitting import read_metric
-from metricfit.cli.mistakes import UserMistakeError, did_you_mean, listed
+from metricfit.cli.metrics_asked import class_metric, read_metric
+from metricfit.cli.mistakes import UserMistakeError, listed
 from metricfit.cli.model_files import Model, load_model
 from metricfit.cli.predicting import model_notes
 from metricfit.cli.reading import Reading, read_table
 from metricfit.cli.tables import label_text
-from metricfit.report import Comparison, Method
+from metricfit.report import ClassComparison, Comparison, Method
 
 __all__ = ["evaluate_table", "evaluation_summary"]
 
@@ -35,6 +37,9 @@ def evaluate_table(
     model = load_model(run)
     wanted = read_metric(metric or model.metric)
     rows, notes = read_table(table, reading)
+    if isinstance(model.decision, ClassChoice):
+        wanted = class_metric(wanted, model.target, len(model.classes))
+        return evaluate_classes(model, rows, notes, wanted, ignore_unknown=ignore_unknown, weight=weight)
     rows, labels, left_out = _labelled(rows, model)
     rows, weights = take_weights(rows, weight, model.target)
     features = model.encoded(rows, ignore_unknown=ignore_unknown)
@@ -42,7 +47,8 @@ def evaluate_table(
     if len(np.unique(labels)) < 2:
         only = model.positive if labels[0] else model.negative
         notes.append(f"Warning: all rows are {model.target} = {only}; most metrics say little then.")
-    method = Method("the model", model.decision.margins(features), [], 1, model.decision.cut, 0.0)
+    margins = model.decision.decided(read_metric(model.metric), features)
+    method = Method("the model", margins, [], 1, model.decision.cut, 0.0)
     return Comparison(
         f"{model.target} = {model.positive}", wanted, labels, (method,), tuple(notes), weights=weights
     )
@@ -50,6 +56,8 @@ def evaluate_table(
 
 def evaluation_summary(comparison: Comparison) -> dict[str, Any]:
     """Return the scores as plain values."""
+    if isinstance(comparison, ClassComparison):
+        return class_summary(comparison)
     (method,) = comparison.methods
     (interval,) = comparison.intervals
     return {
@@ -74,17 +82,7 @@ def evaluation_summary(comparison: Comparison) -> dict[str, Any]:
 def _labelled(rows: pd.DataFrame, model: Model) -> tuple[pd.DataFrame, npt.NDArray[np.int64], list[str]]:
     """Return the rows that have a label, the labels as 0 and 1, and how many have none."""
     name = model.target
-    if name not in rows.columns:
-        raise UserMistakeError(
-            f"There is no column {name} to compare with.{did_you_mean(name, rows.columns)} "
-            f"For rows without labels use metricfit predict."
-        )
-    known = rows[name].notna()
-    missing = int((~known).sum())
-    if missing == len(rows):
-        raise UserMistakeError(f"The column {name} is empty; there is nothing to compare with.")
-    rows = rows[known].reset_index(drop=True)
-    texts = rows[name].map(label_text)
+    rows, texts, notes = with_labels(rows, name)
     positive, negative = label_text(model.positive), label_text(model.negative)
     unknown = texts[~texts.isin([positive, negative])]
     if len(unknown):
@@ -93,5 +91,4 @@ def _labelled(rows: pd.DataFrame, model: Model) -> tuple[pd.DataFrame, npt.NDArr
             f"{listed(unknown.unique())} in {len(unknown)} rows. Write them as the model knows them, or "
             f"leave those rows out."
         )
-    notes = [f"{missing} rows without a value in {name} were left out."] if missing else []
     return rows, np.asarray(texts == positive, dtype=np.int64), notes

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -17,20 +18,25 @@ import torch
 from sklearn.model_selection import train_test_split
 
 import metricfit as mf
-from metricfit.cli.choosing import constant_method
+from metricfit.cli.begun import Begun
+from metricfit.cli.choosing import GO_ON, about_constant, about_interruption, constant_method
+from metricfit.cli.class_fitting import checked_for_classes, classes_compared
+from metricfit.cli.class_results import class_ensemble_result, class_fast_result
 from metricfit.cli.columns import chosen_columns, column_reports, take_weights
 from metricfit.cli.encoding import fit_encoder, transformed
 from metricfit.cli.folders import UNFINISHED, RunFolder
 from metricfit.cli.importance import column_importance
+from metricfit.cli.metrics_asked import read_metric, refuse_average
 from metricfit.cli.mistakes import UserMistakeError
 from metricfit.cli.model_files import Model, save_model
 from metricfit.cli.reading import Reading, read_table
 from metricfit.cli.results import Result, ensemble_result, fast_result
-from metricfit.cli.tables import Target, take_target, tidy
+from metricfit.cli.tables import ClassTarget, Target, take_target, tidy
 from metricfit.cli.terminal import Screen
 from metricfit.report import Comparison, render
+from metricfit.sklearn.top import as_share
 
-__all__ = ["FitOptions", "fit_table", "read_metric"]
+__all__ = ["FitOptions", "fit_table"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -62,30 +68,48 @@ class FitOptions:
 
     def command(self) -> str:
         """Return the command line that asks for this."""
-        words = ["metricfit", "fit", str(self.table), "--target", self.target, "--metric", self.metric]
-        for constraint in self.subject_to:
-            words += ["--subject-to", constraint]
-        for option, names in (("--drop", self.drop), ("--keep", self.keep)):
-            words += [word for name in names for word in (option, name)]
-        if self.reading.delimiter is not None:
-            words += ["--delimiter", self.reading.delimiter]
-        if self.reading.encoding is not None:
-            words += ["--encoding", self.reading.encoding]
-        if self.fast:
-            words += ["--fast"]
-        if self.confidence is not None:
-            words += ["--confidence", str(self.confidence)]
-        if self.weight is not None:
-            words += ["--weight", self.weight]
-        if self.positive is not None:
-            words += ["--positive", self.positive]
-        words += ["--cut", self.cut, "--epochs", str(self.epochs), "--seed", str(self.seed)]
-        words += ["--test-fraction", str(self.test_fraction), "--out", str(self.out)]
-        return shlex.join(words)
+        words = ["metricfit", "fit", str(self.table)]
+        for option, values in self._options().items():
+            words += [word for value in values for word in ([option, value] if value else [option])]
+        return shlex.join([*words, "--device", self.device, "--out", str(self.out)])
+
+    def begun(self) -> Begun:
+        """Return what a run with these options depends on."""
+        options = {
+            option: ", ".join(value or "given" for value in values) or "not given"
+            for option, values in self._options().items()
+        }
+        if self.fast:  # one network can go on for more epochs
+            del options["--epochs"]
+        return Begun.of(self.command(), options, self.table)
+
+    def _options(self) -> dict[str, tuple[str, ...]]:
+        """Return the values of every option that decides on what is trained."""
+        given: dict[str, tuple[object, ...]] = {
+            "--target": (self.target,),
+            "--metric": (self.metric,),
+            "--subject-to": self.subject_to,
+            "--drop": self.drop,
+            "--keep": self.keep,
+            "--delimiter": (self.reading.delimiter,),
+            "--encoding": (self.reading.encoding,),
+            "--fast": ("",) if self.fast else (),
+            "--confidence": (self.confidence,),
+            "--weight": (self.weight,),
+            "--positive": (self.positive,),
+            "--cut": (self.cut,),
+            "--epochs": (self.epochs,),
+            "--seed": (self.seed,),
+            "--test-fraction": (self.test_fraction,),
+        }
+        return {
+            option: tuple(str(value) for value in values if value is not None)
+            for option, values in given.items()
+        }
 
 
 @dataclass(frozen=True, eq=False)
-class _Parts:
+class Parts:
     """A table in two: what is trained with and what is judged by."""
 
     train: pd.DataFrame
@@ -96,41 +120,20 @@ class _Parts:
     test_weights: FloatArray | None
 
 
-def read_metric(metric: str, subject_to: tuple[str, ...] = (), *, playable: bool = False) -> mf.Metric:
-    """Return the metric that was asked for, with its constraints.
-
-    Parameters
-    ----------
-    metric : str
-        A name or a formula.
-    subject_to : tuple of str
-        Constraints.
-    playable : bool
-        Whether a network has to be trained for it, see :attr:`metricfit.Metric.playable`.
-
-    Examples
-    --------
-    >>> read_metric("precision", ("recall >= 0.8",))
-    Metric(precision = tp/pp subject to recall >= 0.8)
-    """
-    try:
-        found = mf.get_metric(metric)
-        for constraint in subject_to:
-            found = found.subject_to(*mf.get_metric(f"accuracy subject to {constraint}").constraints)
-        if playable:
-            found.check_playable()
-    except (ValueError, TypeError) as error:
-        raise UserMistakeError(f"{error}.") from None
-    return found
-
-
 def fit_table(options: FitOptions, screen: Screen) -> tuple[Comparison, bool]:
     """Train, compare and write everything; return the comparison, and whether Ctrl-C cut it short."""
-    metric = _checked_metric(options)
+    asked = _checked_metric(options)
     _check_device(options.device)
     folder = RunFolder(options.out, resume=options.resume, overwrite=options.overwrite)
     table, notes = read_table(options.table, options.reading)
+    begun = options.begun()
+    if options.resume:
+        begun.compare(folder.settings)
     table, target, about_target = take_target(table, options.target, options.positive)
+    if isinstance(target, ClassTarget):
+        metric = checked_for_classes(asked, target, options)
+    else:
+        metric = as_share(refuse_average(asked, target.name), len(table))
     table, weights = take_weights(table, options.weight, target.name)
     whole = table
     table, about_columns = chosen_columns(table, target.name, drop=options.drop, keep=options.keep)
@@ -142,8 +145,8 @@ def fit_table(options: FitOptions, screen: Screen) -> tuple[Comparison, bool]:
         features, test_features = (transformed(encoder, part) for part in (parts.train, parts.test))
     with folder:
         try:
-            train = fast_result if options.fast else ensemble_result
-            result = train(
+            begun.write(folder.settings)
+            result = _way(target, fast=options.fast)(
                 metric,
                 features,
                 parts.train_codes,
@@ -156,22 +159,38 @@ def fit_table(options: FitOptions, screen: Screen) -> tuple[Comparison, bool]:
             model = Model(
                 metric=_metric_text(options),
                 target=target.name,
-                positive=target.positive,
-                negative=target.negative,
+                positive=None if isinstance(target, ClassTarget) else target.positive,
+                negative=None if isinstance(target, ClassTarget) else target.negative,
+                classes=target.classes if isinstance(target, ClassTarget) else (),
                 columns=columns,
                 encoder=encoder,
                 features=features.shape[1],
                 decision=result.decision,
             )
-            comparison = _compared(result, model, metric, target, parts, notes, options)
+            if isinstance(target, ClassTarget):
+                comparison: Comparison = classes_compared(
+                    result, model, metric, target, parts, notes, options
+                )
+            else:
+                comparison = _compared(result, model, metric, target, parts, notes, options)
             comparison = replace(
                 comparison, columns=column_reports(whole, columns.kinds, options.drop, options.weight)
             )
             _write(folder, model, comparison, options.command())
-            folder.put_in_place(keep_checkpoints=result.interrupted and options.fast)
+            folder.put_in_place(keep_checkpoints=result.interrupted)
         except OSError as error:
             raise UserMistakeError(_storage_sentence(options, folder, error)) from None
+        except KeyboardInterrupt:
+            if folder.has_checkpoints:
+                screen.say(f"What was trained so far is kept in {options.out / UNFINISHED}. {GO_ON}")
+            raise
     return comparison, result.interrupted
+
+
+def _way(target: Target | ClassTarget, *, fast: bool) -> Callable[..., Result]:
+    if isinstance(target, ClassTarget):
+        return class_fast_result if fast else class_ensemble_result
+    return fast_result if fast else ensemble_result
 
 
 def _checked_metric(options: FitOptions) -> mf.Metric:
@@ -180,11 +199,6 @@ def _checked_metric(options: FitOptions) -> mf.Metric:
         raise UserMistakeError(
             f"--fast trains one network for the metric, which {metric.name} does not allow: "
             f"{metric.why_not_playable}. Leave out --fast."
-        )
-    if options.resume and not options.fast:
-        raise UserMistakeError(
-            "There is no unfinished run to resume: only runs with --fast are saved while they train. "
-            "Leave out --resume to start again, with --overwrite if the folder holds something."
         )
     if options.confidence is not None and options.fast:
         raise UserMistakeError("--confidence needs the ensemble; leave out --fast.")
@@ -200,7 +214,7 @@ def _compared(
     model: Model,
     metric: mf.Metric,
     target: Target,
-    parts: _Parts,
+    parts: Parts,
     notes: list[str],
     options: FitOptions,
 ) -> Comparison:
@@ -208,18 +222,9 @@ def _compared(
         metric, parts.train_codes, parts.train_weights, len(parts.test_codes)
     )
     notes = [result.why, *notes, *result.notes]
-    if at_train.rank >= result.held_out.rank:
-        notes.append(
-            f"Warning: the classifier that is {constant.name} scores {at_train.value:.3f} on the training "
-            f"rows, which is no worse than the model on held-out rows. {metric.name} rewards it here, or "
-            f"the columns say little about {target.name}."
-        )
+    notes += about_constant(constant.name, at_train, result, metric.name, target.name)
     notes += _one_class_only(result.methods[0].predicted, target, parts)
-    if result.interrupted:
-        notes.append(
-            "Training was interrupted; this is the best so far. "
-            + ("Add --resume to go on." if options.fast else "The comparison is not complete.")
-        )
+    notes += about_interruption(result)
     importance = column_importance(
         model, metric, parts.test, parts.test_codes, parts.test_weights, seed=options.seed
     )
@@ -235,7 +240,7 @@ def _compared(
     )
 
 
-def _one_class_only(predicted: IntArray, target: Target, parts: _Parts) -> list[str]:
+def _one_class_only(predicted: IntArray, target: Target, parts: Parts) -> list[str]:
     """Return a warning if a model says the same of every row."""
     if len(np.unique(predicted)) > 1:
         return []
@@ -277,7 +282,9 @@ def _check_device(device: str) -> None:
         raise UserMistakeError(f"The device {device} cannot be used: {reason}") from None
 
 
-def _split(table: pd.DataFrame, target: Target, weights: FloatArray | None, options: FitOptions) -> _Parts:
+def _split(
+    table: pd.DataFrame, target: Target | ClassTarget, weights: FloatArray | None, options: FitOptions
+) -> Parts:
     rows = np.arange(len(table))
     try:
         train_rows, test_rows = train_test_split(
@@ -294,12 +301,12 @@ def _split(table: pd.DataFrame, target: Target, weights: FloatArray | None, opti
         )
     of_parts = [None if weights is None else weights[rows] for rows in (train_rows, test_rows)]
     for codes, counts in zip(parts, of_parts, strict=True):
-        if counts is not None and min(counts[codes == 1].sum(), counts[codes == 0].sum()) <= 0.0:
+        if counts is not None and np.bincount(codes, counts, minlength=codes.max() + 1).min() <= 0.0:
             raise UserMistakeError(
                 f"The weights in {options.weight} are 0 for all rows of one class in a part of the table; "
                 f"give more rows a weight."
             )
-    return _Parts(table.iloc[train_rows], table.iloc[test_rows], *parts, *of_parts)
+    return Parts(table.iloc[train_rows], table.iloc[test_rows], *parts, *of_parts)
 
 
 def _encoded(table: pd.DataFrame, seed: int) -> tuple[Any, Any]:
@@ -310,7 +317,7 @@ def _encoded(table: pd.DataFrame, seed: int) -> tuple[Any, Any]:
         raise UserMistakeError(f"No features can be made of the columns: {reason}") from error
 
 
-def _facts(target: Target, parts: _Parts, options: FitOptions, result: Result) -> dict[str, str]:
+def _facts(target: Target, parts: Parts, options: FitOptions, result: Result) -> dict[str, str]:
     positives = int(parts.train_codes.sum())
     facts = {
         "training rows": f"{len(parts.train)}, of which {positives} positive; {result.how_held_out}",
@@ -329,7 +336,5 @@ def _write(folder: RunFolder, model: Model, comparison: Comparison, command: str
     save_model(folder.results, model)
     summary = json.dumps({**comparison.summary(), "command": command}, indent=2, ensure_ascii=False)
     (folder.results / "metrics.json").write_text(summary, encoding="utf-8")
-    page = render(
-        [comparison], command=command, title=f"{comparison.title}: trained for {comparison.metric.name}"
-    )
+    page = render([comparison], command=command, title=f"{comparison.title}: trained for {comparison.name}")
     (folder.results / "report.html").write_text(page, encoding="utf-8")

@@ -15,7 +15,7 @@ __all__ = ["UNFINISHED", "RunFolder", "write_whole"]
 
 DESCRIPTION = "model.json"
 UNFINISHED = "metricfit-unfinished"
-CHECKPOINTS, RESULTS, LOCK = "checkpoints", "results", "lock"
+CHECKPOINTS, RESULTS, LOCK, SETTINGS = "checkpoints", "results", "lock", "settings.json"
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -74,6 +74,11 @@ class RunFolder:
     def checkpoints(self) -> Path:
         """The folder of the checkpoints."""
         return self.unfinished / CHECKPOINTS
+
+    @property
+    def settings(self) -> Path:
+        """The file that says how the unfinished run was begun."""
+        return self.unfinished / SETTINGS
 
     @property
     def results(self) -> Path:

@@ -40,8 +40,8 @@ def column_importance(
     used = [name for name, kind in model.columns.kinds.items() if kind != "unused"]
 
     def value(shuffled: pd.DataFrame) -> float:
-        predicted = model.margins(shuffled, ignore_unknown=True) > 0
-        return float(metric.objective.score(truth, predicted.astype(np.int64), sample_weight=counts))
+        predicted = model.decision.predicted(model.encoded(shuffled, ignore_unknown=True))
+        return float(metric.objective.score(truth, predicted, sample_weight=counts))
 
     end = time.monotonic() + seconds
     whole = value(part)

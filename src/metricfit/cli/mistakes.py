@@ -22,8 +22,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     >>> did_you_mean("chrun", ["churn", "age"])
     ' Did you mean churn?'
     """
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f" Did you mean {close[0]}?" if close else ""
+    plain: dict[str, str] = {}
+    for other in known:
+        plain.setdefault(other.strip().casefold(), other)
+    close = difflib.get_close_matches(name.strip().casefold(), list(plain), n=1)
+    return f" Did you mean {plain[close[0]]}?" if close else ""
 
 
 def listed(names: Iterable[object]) -> str:

@@ -3,75 +3,30 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-import pickle
 import warnings
-import zipfile
-import zlib
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import skops.io
-import torch
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
-from skops.io.exceptions import UnsupportedTypeException, UntrustedTypesFoundException
-from skrub import TableVectorizer
 
 import metricfit as mf
-from metricfit.cli.archives import check_archive
-from metricfit.cli.decisions import Calibration, Decision, Part
-from metricfit.cli.descriptions import FORMAT, installed, read_description
-from metricfit.cli.encoding import STEPS, Columns, transformed
+from metricfit.cli.class_decisions import ClassChoice
+from metricfit.cli.decisions import Decision, Kind
+from metricfit.cli.descriptions import CLASS_FORMAT, FORMAT, installed, read_description
+from metricfit.cli.encoding import Columns, transformed
 from metricfit.cli.mistakes import UserMistakeError
-from metricfit.sklearn import MLP
+from metricfit.cli.model_decisions import described, model_counts, restored
+from metricfit.cli.model_objects import model_networks, model_trees, other_versions, read_encoder
+from metricfit.cli.part_files import write_networks, write_objects
 
 __all__ = ["Model", "load_model", "save_model"]
 
 DESCRIPTION, WEIGHTS, TREES, ENCODER = "model.json", "weights.pt", "trees.skops", "encoder.skops"
 FILES = (WEIGHTS, TREES, ENCODER)
-# What the encoder consists of beside scikit-learn and NumPy. A file with anything else is not ours.
-ENCODER_TYPES = frozenset(
-    ["numpy.dtype"]
-    + [
-        f"skrub.{name}"
-        for name in (
-            "_apply_to_each_col.ApplyToEachCol",
-            "_check_input.CheckInputDataFrame",
-            "_clean_categories.CleanCategories",
-            "_clean_null_strings.CleanNullStrings",
-            "_dataframe._common.is_any_date",
-            "_dataframe._common.is_categorical",
-            "_dataframe._common.is_numeric",
-            "_datetime_encoder.DatetimeEncoder",
-            "_drop_uninformative.DropUninformative",
-            "_duration_to_float.DurationToFloat",
-            "_string_encoder.StringEncoder",
-            "_table_vectorizer.PassThrough",
-            "_table_vectorizer.ShortReprDict",
-            "_table_vectorizer.TableVectorizer",
-            "_table_vectorizer._created_by_predicate",
-            "_to_datetime.ToDatetime",
-            "_to_float.ToFloat",
-            "_to_str.ToStr",
-            "selectors._base.All",
-            "selectors._base.And",
-            "selectors._base.Cols",
-            "selectors._base.Filter",
-            "selectors._base.Sub",
-            "selectors._selectors._cardinality_below",
-        )
-    ]
-)
-# What gradient-boosted trees consist of beside what skops knows.
-TREE_TYPES = frozenset(["sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,15 +40,17 @@ class Model:
     target : str
         The column that was predicted.
     positive, negative
-        Its two values.
+        Its two values, or None if there are more.
     columns : Columns
         What a table must look like.
     encoder
         From columns to features.
     features : int
         How many features it gives.
-    decision : Decision
+    decision : Decision or ClassChoice
         From features to the decision.
+    classes : tuple
+        Its values if they are more than two.
     foreign_versions : str
         Which packages have other versions here than where the model was trained.
     """
@@ -105,11 +62,12 @@ class Model:
     columns: Columns
     encoder: Any
     features: int
-    decision: Decision
+    decision: Decision | ClassChoice
+    classes: tuple[Any, ...] = ()
     foreign_versions: str = ""
 
     def margins(self, table: pd.DataFrame, *, ignore_unknown: bool) -> npt.NDArray[np.float64]:
-        """Return how far rows are from the cut; above 0 is positive."""
+        """Return how far rows are from the cut, or one column per class of which the largest is predicted."""
         return self.decision.margins(self.encoded(table, ignore_unknown=ignore_unknown))
 
     def encoded(self, table: pd.DataFrame, *, ignore_unknown: bool) -> npt.NDArray[np.float32]:
@@ -142,31 +100,20 @@ class Model:
 
 def save_model(folder: Path, model: Model) -> None:
     """Write a model into a folder."""
-    weights = io.BytesIO()  # torch reports a full disk as a RuntimeError without a cause
-    torch.save([network.state_dict() for network in model.decision.models("networks")], weights)
-    (folder / WEIGHTS).write_bytes(weights.getbuffer())
-    skops.io.dump(model.decision.models("trees"), folder / TREES, compression=zipfile.ZIP_DEFLATED)
-    skops.io.dump(model.encoder, folder / ENCODER, compression=zipfile.ZIP_DEFLATED)
+    write_networks(folder / WEIGHTS, model.decision.models("networks"))
+    write_objects(folder / TREES, model.decision.models("trees"))
+    write_objects(folder / ENCODER, model.encoder)
+    labels: dict[str, Any] = {"positive": model.positive, "negative": model.negative}
+    if model.classes:
+        labels = {"classes": list(model.classes)}
     description = {
-        "format": FORMAT,
+        "format": CLASS_FORMAT if model.classes else FORMAT,
         "metricfit": mf.__version__,
         "versions": installed(),
         "metric": model.metric,
         "target": model.target,
-        "positive": model.positive,
-        "negative": model.negative,
-        "threshold": model.decision.cut,
-        "calibration": None if model.decision.calibration is None else asdict(model.decision.calibration),
-        "parts": [
-            {
-                "kind": part.kind,
-                "models": len(part.models),
-                "weight": part.weight,
-                "slope": part.slope,
-                "intercept": part.intercept,
-            }
-            for part in model.decision.parts
-        ],
+        **labels,
+        **described(model.decision),
         "kinds": model.columns.kinds,
         "categories": model.columns.categories,
         "formats": model.columns.formats,
@@ -205,144 +152,25 @@ def _load(folder: Path) -> Model:
             raise UserMistakeError(
                 f"{folder / name} is not the file that was written with this model; it is not read."
             )
+    features, versions, counts = description["features"], description["versions"], model_counts(description)
+    whole = description.get("whole")
+    outputs = len(description["classes"]) if whole else 1
+    models: dict[Kind, list[Any]] = {
+        "networks": model_networks(folder / WEIGHTS, features, counts["networks"], outputs),
+        "trees": model_trees(folder / TREES, features, counts["trees"], max(outputs, 2), versions),
+    }
     return Model(
         metric=description["metric"],
         target=description["target"],
-        positive=description["positive"],
-        negative=description["negative"],
+        positive=description.get("positive"),
+        negative=description.get("negative"),
         columns=Columns(description["kinds"], description["categories"], description["formats"]),
-        encoder=_encoder(folder / ENCODER, description["versions"]),
-        features=description["features"],
-        decision=_decision(folder, description),
-        foreign_versions=_other_versions(description["versions"]),
+        encoder=read_encoder(folder / ENCODER, versions),
+        features=features,
+        decision=restored(description, models),
+        classes=tuple(description.get("classes", ())),
+        foreign_versions=other_versions(versions),
     )
-
-
-def _decision(folder: Path, description: dict[str, Any]) -> Decision:
-    counts = {
-        kind: sum(part["models"] for part in description["parts"] if part["kind"] == kind)
-        for kind in ("networks", "trees")
-    }
-    features = description["features"]
-    models = {
-        "networks": _networks(folder / WEIGHTS, features, counts["networks"]),
-        "trees": _trees(folder / TREES, features, counts["trees"], description["versions"]),
-    }
-    parts = []
-    for part in description["parts"]:
-        line = {name: float(part[name]) for name in ("weight", "slope", "intercept")}
-        taken = tuple(models[part["kind"]].pop(0) for _ in range(part["models"]))
-        parts.append(Part(kind=part["kind"], models=taken, **line))
-    written = description["calibration"]
-    calibration = written and Calibration(
-        float(written["slope"]),
-        float(written["intercept"]),
-        tuple(map(float, written["scores"])),
-        tuple(map(float, written["shares"])),
-    )
-    return Decision(tuple(parts), calibration, float(description["threshold"]))
-
-
-def _other_versions(written: dict[str, str]) -> str:
-    """Return which packages have other versions than those that wrote the encoder, or nothing."""
-    here = installed()
-    return ", ".join(
-        f"{name} {written[name]} (here {here[name]})"
-        for name in here
-        if written.get(name, here[name]) != here[name]
-    )
-
-
-def _encoder(path: Path, versions: dict[str, str]) -> Any:
-    refused = _refusal(path, "an encoder of metricfit", versions)
-    encoder = _safely(path, ENCODER_TYPES, refused)
-    kinds = [TableVectorizer, SimpleImputer, StandardScaler]
-    if not isinstance(encoder, Pipeline) or [name for name, _ in encoder.steps] != STEPS:
-        raise refused
-    if [type(step) for _, step in encoder.steps] != kinds:
-        raise refused
-    return encoder
-
-
-def _trees(path: Path, features: int, count: int, versions: dict[str, str]) -> list[Any]:
-    refused = _refusal(path, "the trees of this model", versions)
-    found = _safely(path, TREE_TYPES, refused)
-    if not isinstance(found, list) or len(found) != count:
-        raise refused
-    for trees in found:
-        if type(trees) is not HistGradientBoostingClassifier:
-            raise refused
-        if getattr(trees, "n_features_in_", None) != features:
-            raise refused
-    return found
-
-
-def _refusal(path: Path, expected: str, versions: dict[str, str]) -> UserMistakeError:
-    others = _other_versions(versions)
-    if others:
-        return UserMistakeError(
-            f"{path} cannot be read: it was written with {others}. Train the model again, or install "
-            f"those versions."
-        )
-    return UserMistakeError(f"{path} holds something else than {expected}; it is not read.")
-
-
-def _safely(path: Path, known: frozenset[str], refused: UserMistakeError) -> Any:
-    """Return what a file of skops holds, if it is of known types only."""
-    try:
-        check_archive(path)
-        found = set(skops.io.get_untrusted_types(file=path))
-        if not found <= known:
-            raise refused
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # other versions are named in a note
-            return skops.io.load(path, trusted=sorted(found))
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        LookupError,
-        ValueError,
-        TypeError,
-        AttributeError,
-        ImportError,
-        NotImplementedError,
-        RecursionError,
-        UnsupportedTypeException,
-        UntrustedTypesFoundException,
-    ):
-        raise refused from None
-
-
-def _networks(path: Path, features: int, count: int) -> list[torch.nn.Module]:
-    refused = UserMistakeError(f"{path} holds something else than the weights of this model; it is not read.")
-    # Every feature has weights in the file, so that networks larger than the file are not made.
-    if count * features > path.stat().st_size:
-        raise refused
-    # torch raises what pickle, zip files and state dicts raise; all of it means the same here.
-    try:
-        check_archive(path)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of foreign files torch warns before it refuses them
-            states = torch.load(path, weights_only=True, map_location="cpu")
-        if not isinstance(states, list) or len(states) != count:
-            raise refused
-        networks = [MLP(features) for _ in states]
-        for network, state in zip(networks, states, strict=True):
-            network.load_state_dict(state)
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        NotImplementedError,
-        pickle.UnpicklingError,
-        RuntimeError,
-        EOFError,
-        ValueError,
-        TypeError,
-        AttributeError,
-        LookupError,
-    ):
-        raise refused from None
-    return [network.eval() for network in networks]
 
 
 def _digest(path: Path) -> str:

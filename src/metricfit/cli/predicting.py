@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
+from metricfit.cli.class_decisions import ClassChoice
 from metricfit.cli.folders import write_whole
+from metricfit.cli.metrics_asked import read_metric
 from metricfit.cli.mistakes import UserMistakeError
 from metricfit.cli.model_files import Model, load_model
 from metricfit.cli.reading import Reading, read_table
@@ -27,14 +31,10 @@ def predict_table(
     model = load_model(run)
     rows, notes = read_table(table, reading)
     features = model.encoded(rows, ignore_unknown=ignore_unknown)
-    positive = (margins := model.decision.margins(features)) > 0
-    labels = pd.Series(np.where(positive, 1, 0)).map({1: model.positive, 0: model.negative})
-    predictions = pd.DataFrame({f"predicted {model.target}": labels, "score": margins})
-    probabilities = model.decision.probabilities(features)
-    if probabilities is not None:
-        predictions["probability"] = probabilities
+    known = model.classes or (model.negative, model.positive)
+    codes, predictions = _predictions(model, features, known)
     write_whole(out, predictions.to_csv(index=False))
-    formulas = [label for label in (model.positive, model.negative) if _is_formula(label)]
+    formulas = [label for label in known if _is_formula(label)]
     if formulas:
         notes.append(
             f"Warning: a spreadsheet takes the label {formulas[0]!r} for a formula. It is written as it is; "
@@ -42,10 +42,35 @@ def predict_table(
         )
     return {
         "rows": len(rows),
-        "predicted": {str(model.positive): int(positive.sum()), str(model.negative): int((~positive).sum())},
+        "predicted": {str(known[code]): int((codes == code).sum()) for code in _order(model, known)},
         "out": str(out),
         "notes": [*model_notes(model), *notes],
     }
+
+
+def _predictions(
+    model: Model, features: npt.NDArray[np.float32], known: Sequence[Any]
+) -> tuple[npt.NDArray[np.int64], pd.DataFrame]:
+    """Return the number of every row's label, and the table to write."""
+    decision = model.decision
+    if isinstance(decision, ClassChoice):
+        codes = decision.predicted(features)
+        chances = decision.probabilities(features)
+        scores = {f"probability {label}": chances[:, code] for code, label in enumerate(known)}
+    else:
+        margins = decision.decided(read_metric(model.metric), features)
+        codes = (margins > 0).astype(np.int64)
+        scores = {"score": margins}
+        probabilities = decision.probabilities(features)
+        if probabilities is not None:
+            scores["probability"] = probabilities
+    labels = pd.Series(codes).map(dict(enumerate(known)))
+    return codes, pd.DataFrame({f"predicted {model.target}": labels, **scores})
+
+
+def _order(model: Model, known: Sequence[Any]) -> list[int]:
+    """Return the numbers of labels in the order in which they are shown, the positive one first."""
+    return list(range(len(known))) if model.classes else [1, 0]
 
 
 def model_notes(model: Model) -> list[str]:

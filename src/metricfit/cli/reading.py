@@ -117,10 +117,14 @@ def read_table(path: Path, reading: Reading | None = None) -> tuple[pd.DataFrame
     if not len(table):
         raise UserMistakeError(f"{path} has no rows.")
     table = table.set_axis([str(name) for name in table.columns], axis=1)
-    twice = table.columns[table.columns.duplicated()]
-    if len(twice):
-        raise UserMistakeError(f"{path} has two columns named {twice[0]}; rename one of them.")
+    _refuse_twice(path, table.columns)
     return table.reset_index(drop=True), notes
+
+
+def _refuse_twice(path: Path, names: pd.Index | pd.Series[Any]) -> None:
+    twice = names[names.duplicated()]
+    if len(twice):
+        raise UserMistakeError(f"{path} has two columns named {next(iter(twice))}; rename one of them.")
 
 
 def _read_text(path: Path, kind: str, packed: str, reading: Reading) -> tuple[pd.DataFrame, list[str]]:
@@ -136,6 +140,10 @@ def _read_text(path: Path, kind: str, packed: str, reading: Reading) -> tuple[pd
         if kind in JSON:
             return _from_json(text), notes
         delimiter = reading.delimiter_of(path.name, text, DELIMITED[kind])
+    with opened() as raw, io.TextIOWrapper(raw, encoding, newline="") as text:
+        # pandas gives columns of one name new names, which no other table has.
+        names = pd.read_csv(text, sep=delimiter, header=None, nrows=1, dtype=str).iloc[0].dropna()
+        _refuse_twice(path, names)
     with opened() as raw, io.TextIOWrapper(raw, encoding, newline="") as text, warnings.catch_warnings():
         # pandas warns, and then leaves values out, where rows are longer than the header.
         warnings.simplefilter("error", pd.errors.ParserWarning)

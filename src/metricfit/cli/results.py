@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,17 +12,18 @@ import numpy.typing as npt
 import metricfit as mf
 from metricfit.cli.candidates import FittedCandidate, fit_candidate, folds_for, the_candidates, total_cost
 from metricfit.cli.choosing import best_of, why_chosen
+from metricfit.cli.class_decisions import ClassChoice
 from metricfit.cli.decisions import Decision
 from metricfit.cli.folders import RunFolder
 from metricfit.cli.terminal import Screen
-from metricfit.cli.training import Trained, as_method, the_ways, train
+from metricfit.cli.training import Trained, Way, as_method, the_ways, train
 from metricfit.report import Method
 from metricfit.sklearn import Cut
 
 if TYPE_CHECKING:
     from metricfit.cli.fitting import FitOptions
 
-__all__ = ["Result", "ensemble_result", "fast_result"]
+__all__ = ["Result", "ensemble_result", "fast_result", "first_of", "train_ways"]
 
 Features = npt.NDArray[np.float32]
 FloatArray = npt.NDArray[np.float64]
@@ -34,7 +36,7 @@ class Result:
 
     Attributes
     ----------
-    decision : Decision
+    decision : Decision or ClassChoice
         That of the classifier to use.
     held_out : Cut
         Its metric on rows that its models have not seen.
@@ -50,7 +52,7 @@ class Result:
         Whether Ctrl-C ended the training.
     """
 
-    decision: Decision
+    decision: Decision | ClassChoice
     held_out: Cut
     methods: tuple[Method, ...]
     why: str
@@ -79,7 +81,7 @@ def ensemble_result(
         epochs=options.epochs,
         device=options.device,
     )
-    fitted: list[FittedCandidate] = []
+    fitted: list[FittedCandidate[Decision]] = []
     interrupted = False
     folds = folds_for(len(codes))
     with screen.progress:
@@ -88,7 +90,14 @@ def ensemble_result(
             steps = screen.steps(candidate.name, len(candidate.members) * folds, total)
             try:
                 one = fit_candidate(
-                    candidate, metric, features, codes, weights, seed=options.seed, steps=steps
+                    candidate,
+                    metric,
+                    features,
+                    codes,
+                    weights,
+                    seed=options.seed,
+                    steps=steps,
+                    checkpoints=folder.checkpoints,
                 )
             except KeyboardInterrupt:
                 # The ensemble comes first: without it there is nothing to keep.
@@ -108,7 +117,7 @@ def ensemble_result(
     methods = [
         Method(
             one.name,
-            one.decision.margins(test_features),
+            one.decision.decided(metric, test_features),
             [],
             1,
             one.decision.cut,
@@ -122,7 +131,7 @@ def ensemble_result(
     return Result(
         fitted[chosen].decision,
         held_out[chosen],
-        tuple(_first(methods, chosen)),
+        tuple(first_of(methods, chosen)),
         why,
         (f"Weights in the ensemble: {shares}.", *(note for one in fitted for note in one.notes)),
         f"cross-fitted in {folds} folds",
@@ -141,9 +150,40 @@ def fast_result(
     screen: Screen,
 ) -> Result:
     """Train one network for the metric, and for cross-entropy; the best on held-out rows is used."""
+    ways = the_ways(metric, options.cut)
+    trained = train_ways(ways, metric, features, codes, weights, options, folder, screen)
+    held_out = [one.held_out for one in trained]
+    chosen = best_of(held_out)
+    decisions = [Decision.of_network(one.classifier) for one in trained]
+    methods = [
+        as_method(one, decision.decided(metric, test_features))
+        for one, decision in zip(trained, decisions, strict=True)
+    ]
+    return Result(
+        decisions[chosen],
+        held_out[chosen],
+        tuple(first_of(methods, chosen)),
+        why_chosen([one.name for one in methods], held_out, chosen, "on held-out rows"),
+        tuple(note for one in trained for note in one.notes),
+        "a fifth of them held out",
+        any(one.classifier.interrupted_ for one in trained),
+    )
+
+
+def train_ways(
+    ways: Sequence[Way],
+    metric: mf.Metric,
+    features: Features,
+    codes: IntArray,
+    weights: FloatArray | None,
+    options: FitOptions,
+    folder: RunFolder,
+    screen: Screen,
+) -> list[Trained]:
+    """Train networks one after the other; Ctrl-C ends it with what there is."""
     trained: list[Trained] = []
     with screen.progress:
-        for way in the_ways(metric, options.cut):
+        for way in ways:
             try:
                 one = train(
                     way,
@@ -166,20 +206,16 @@ def fast_result(
             trained.append(one)
             if one.classifier.interrupted_:
                 break
-    held_out = [one.held_out for one in trained]
-    chosen = best_of(held_out)
-    methods = [as_method(one, one.classifier.decision_function(test_features)) for one in trained]
-    return Result(
-        Decision.of_network(trained[chosen].classifier),
-        held_out[chosen],
-        tuple(_first(methods, chosen)),
-        why_chosen([one.name for one in methods], held_out, chosen, "on held-out rows"),
-        tuple(note for one in trained for note in one.notes),
-        "a fifth of them held out",
-        any(one.classifier.interrupted_ for one in trained),
-    )
+    return trained
 
 
-def _first(methods: list[Method], chosen: int) -> list[Method]:
-    """Return the methods with the chosen one first."""
+def first_of(methods: list[Method], chosen: int) -> list[Method]:
+    """Return the methods with the chosen one first.
+
+    Examples
+    --------
+    >>> one, other = (Method(name, np.zeros(1), [], 1, 0.0, 0.0) for name in ("one", "other"))
+    >>> [method.name for method in first_of([one, other], 1)]
+    ['other', 'one']
+    """
     return [methods[chosen], *methods[:chosen], *methods[chosen + 1 :]]

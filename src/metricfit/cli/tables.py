@@ -1,4 +1,4 @@
-"""Tables of data: columns of numbers, of dates and of text, and a target of two values."""
+"""Tables of data: columns of numbers, of dates and of text, and a target of two values or of classes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ import pandas as pd
 
 from metricfit.cli.mistakes import UserMistakeError, did_you_mean, listed
 
-__all__ = ["Target", "as_text", "label_text", "take_target", "tidy"]
+__all__ = ["ClassTarget", "Target", "as_text", "label_text", "take_target", "tidy"]
 
 # Beyond this, single precision runs out of numbers; such values are mostly errors of measurement.
 LARGEST = 1e30
 FEWEST, FEW = 5, 10
 # With more values than these, the target is no class anyway.
-ALIKE = 10
+ALIKE, MOST = 10, 100
+# So large a part of the rows may be of classes that are too rare.
+RARE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +30,15 @@ class Target:
     codes: npt.NDArray[np.int64]
     positive: Any
     negative: Any
+
+
+@dataclass(frozen=True, eq=False)
+class ClassTarget:
+    """The column to predict, of more than two classes: the number of each row's class."""
+
+    name: str
+    codes: npt.NDArray[np.int64]
+    classes: tuple[Any, ...]
 
 
 def tidy(table: pd.DataFrame) -> pd.DataFrame:
@@ -90,11 +101,11 @@ def label_text(value: Any) -> str:
 
 def take_target(
     table: pd.DataFrame, name: str, positive: str | None
-) -> tuple[pd.DataFrame, Target, list[str]]:
+) -> tuple[pd.DataFrame, Target | ClassTarget, list[str]]:
     """Return the other columns, the target and what there is to say about it.
 
-    Rows without a target are left out. The positive label is the one that is asked for; otherwise 1, true or
-    yes; otherwise the rarer one.
+    Rows without a target, or of a class that is too rare, are left out. Of two labels the positive one is
+    the one that is asked for; otherwise 1, true or yes; otherwise the rarer one.
     """
     if name not in table.columns:
         raise UserMistakeError(
@@ -110,10 +121,13 @@ def take_target(
     counts = column.map(label_text).value_counts()
     _refuse_alike(name, [str(value) for value in counts.index])
     if len(counts) > 2:
-        raise UserMistakeError(
-            f"The target {name} has {len(counts)} different values ({listed(counts.index)}); "
-            f"it must have two. Merge values, or make a column that is 1 for one of them and 0 otherwise."
-        )
+        if positive is not None:
+            raise UserMistakeError(
+                f"--positive is for a target of two values, and {name} has {len(counts)} "
+                f"({listed(counts.index)}). Leave it out to predict all of them, or make a column that is 1 "
+                f"for one of them and 0 otherwise."
+            )
+        return _take_classes(table, column, counts, notes)
     if len(counts) < 2:
         value = f" ({counts.index[0]})" if len(counts) else ""
         raise UserMistakeError(
@@ -124,8 +138,7 @@ def take_target(
             f"The target {name} is {counts.idxmin()} in {counts.min()} rows only; "
             f"{FEWEST} of each kind are needed at least."
         )
-    if not len(table.columns):
-        raise UserMistakeError(f"{name} is the only column; there is nothing to predict it from.")
+    _refuse_no_columns(table, name)
     if counts.min() < FEW:
         notes.append(
             f"Warning: only {counts.min()} rows are {name} = {counts.idxmin()}; scores are very uncertain."
@@ -136,6 +149,50 @@ def take_target(
     (other,) = [text for text in counts.index if text != chosen]
     target = Target(name, np.asarray(texts == chosen, dtype=np.int64), labels[chosen], labels[other])
     return table, target, notes
+
+
+def _take_classes(
+    table: pd.DataFrame, column: pd.Series[Any], counts: pd.Series[int], notes: list[str]
+) -> tuple[pd.DataFrame, ClassTarget, list[str]]:
+    """Return what `take_target` does, of more than two classes."""
+    name = str(column.name)
+    _refuse_no_columns(table, name)
+    rare = counts[counts < FEWEST]
+    left = counts[counts >= FEWEST]
+    if len(left) > MOST or len(left) < 2 or rare.sum() > RARE * counts.sum():
+        raise UserMistakeError(
+            f"The target {name} has {len(counts)} different values ({listed(counts.index)}), of which "
+            f"{len(left)} occur in {FEWEST} rows or more. Classes are predicted, up to {MOST}, and no "
+            f"numbers: merge values, or make a column that says in which range they lie."
+        )
+    if len(left) == 2:
+        raise UserMistakeError(
+            f"The target {name} has {len(counts)} different values, of which only two occur in {FEWEST} rows "
+            f"or more: {listed(left.index)}. Leave the rows of {listed(rare.index)} out of the table."
+        )
+    texts = column.map(label_text)
+    if len(rare):
+        kept = texts.isin(left.index)
+        notes.append(
+            f"Warning: {name} is {listed(rare.index)} in fewer than {FEWEST} rows each, which is too few to "
+            f"learn from. These {int(rare.sum())} rows were left out, and such values are never predicted."
+        )
+        table, texts = table[kept].reset_index(drop=True), texts[kept].reset_index(drop=True)
+        column = column[kept].reset_index(drop=True)
+    few = left[left < FEW]
+    if len(few):
+        notes.append(
+            f"Warning: {name} is {listed(few.index)} in fewer than {FEW} rows each; the scores of these are "
+            f"very uncertain."
+        )
+    order = sorted(left.index)
+    classes = tuple(_plain(column[texts == text].iloc[0]) for text in order)
+    return table, ClassTarget(name, np.searchsorted(order, texts).astype(np.int64), classes), notes
+
+
+def _refuse_no_columns(table: pd.DataFrame, name: str) -> None:
+    if not len(table.columns):
+        raise UserMistakeError(f"{name} is the only column; there is nothing to predict it from.")
 
 
 def _refuse_alike(name: str, values: list[str]) -> None:

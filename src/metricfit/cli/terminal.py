@@ -14,7 +14,6 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 from rich.table import Table
 from skorch.callbacks import Callback
 
-import metricfit as mf
 from metricfit.cli.candidates import COSTS
 from metricfit.cli.mistakes import UserMistakeError
 from metricfit.report import Comparison, in_words
@@ -33,7 +32,7 @@ class Screen:
         self.out = Console(quiet=quiet, markup=False, emoji=False, highlight=False)
         self.progress = Progress(
             TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=10),
+            BarColumn(bar_width=8),
             TextColumn("{task.fields[count]}", markup=False),
             TimeRemainingColumn(compact=True),
             TextColumn("left; {task.fields[state]}", markup=False),
@@ -53,15 +52,16 @@ class Screen:
         metric = comparison.metric
         table = Table(title=comparison.title, title_justify="left")
         table.add_column("")
-        table.add_column(metric.name, justify="right")
+        table.add_column(comparison.name, justify="right")
         table.add_column("95% interval")
         for constraint in metric.constraints:
             table.add_column(str(constraint))
-        for column in ("precision", "recall", "seconds"):
+        further = [comparison.further(method) for method in comparison.methods]
+        for column in (*further[0], "seconds"):
             table.add_column(column, justify="right")
-        for method, interval in zip(comparison.methods, comparison.intervals, strict=True):
+        for method, interval, others in zip(comparison.methods, comparison.intervals, further, strict=True):
             held = [f"{value:.3f} {'met' if met else 'missed'}" for _, value, met in comparison.held(method)]
-            held += [f"{comparison.score(metric, method):.3f}" for metric in (mf.precision, mf.recall)]
+            held += [f"{value:.3f}" for value in others.values()]
             seconds = "" if method.constant else f"{method.seconds:.1f}"
             table.add_row(method.name, f"{comparison.value(method):.3f}", str(interval), *held, seconds)
         self.out.print(table)
@@ -87,6 +87,26 @@ class Screen:
         confusion.add_row("actual positive", f"{cells['tp']:.10g}", f"{cells['fn']:.10g}")
         confusion.add_row("actual negative", f"{cells['fp']:.10g}", f"{cells['tn']:.10g}")
         self.out.print(confusion)
+        for note in found["notes"]:
+            self.say(note)
+
+    def evaluate_classes(self, found: dict[str, Any]) -> None:
+        """Print how good a model of several classes is on a table."""
+        low, high = found["interval"]
+        scores = Table(title=f"{found['title']}, {found['rows']} rows")
+        for name in ("", "value", "95% interval"):
+            scores.add_column(name)
+        scores.add_row(found["metric"], f"{found['value']:.3f}", f"{low:.3f} to {high:.3f}")
+        for name in ("accuracy", "macro_recall"):
+            scores.add_row(name.replace("_", " "), f"{found[name]:.3f}", "")
+        self.out.print(scores)
+        classes = Table()
+        for name in ("class", "rows", *found["per_class"]):
+            classes.add_column(name)
+        for index, (name, rows) in enumerate(found["classes"].items()):
+            values = [f"{column[index]:.3f}" for column in found["per_class"].values()]
+            classes.add_row(name, f"{rows:.10g}", *values)
+        self.out.print(classes)
         for note in found["notes"]:
             self.say(note)
 
@@ -122,7 +142,7 @@ class _Bar(Callback):
         """Show the value of the epoch that is kept so far: the first of the highest rank."""
         ranks, values = net.history[:, "rank"], net.history[:, "valid_metric"]
         kept = ranks.index(max(ranks))
-        state = f"best {values[kept]:.3f} held out, epoch {kept + 1}"
+        state = f"best {values[kept]:.3f}, epoch {kept + 1}"
         self.progress.update(self._task(), completed=len(values), state=state, count=self._count(len(values)))
 
     def _task(self) -> TaskID:
@@ -131,7 +151,7 @@ class _Bar(Callback):
         return self.task
 
     def _count(self, done: int) -> str:
-        return f"{done}/{self.epochs} epochs, at most"
+        return f"{done}/{self.epochs}"
 
 
 class _Steps:

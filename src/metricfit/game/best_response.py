@@ -1,15 +1,17 @@
 """Both players' best responses, and the bounds of the value that follow from them.
 
 This is the referee of every solver. Given the size of the answer, a best response takes the items of
-largest (for the predictor) or smallest (for the adversary) value, so sorting is all there is to it.
-Nothing here knows how a strategy was found.
+largest (for the predictor) or smallest (for the adversary) value, so sorting is all there is to it. Of
+sizes that cannot be the best, a bound shows it, and nothing is sorted. Nothing here knows how a strategy
+was found.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from metricfit import _core
 from metricfit.game.definition import TABLE_LIMIT, Game
@@ -22,21 +24,13 @@ __all__ = ["adversary_values", "bounds", "predictor_values"]
 # Cells of a table, and of item values, that are held at a time above TABLE_LIMIT.
 CHUNK_CELLS = 1 << 21
 
-# Multiplications up to which a product of two matrices is written out.
-SMALL_PRODUCT = 200_000
-
-# Most sets of a large game are prefixes, whose marginals change once. Up to this share of places where a
-# marginal changes, sums of changes are faster than a product of matrices.
-FEW_CHANGES = 0.1
-
-# Above TABLE_LIMIT a best response of the adversary is bounded from below to within this.
-LARGE_GAME_PRECISION = 1e-9
-
 
 def predictor_values(
     game: Game, adversary: Strategy, multipliers: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Value of the predictor's best set of each size against the adversary and its multipliers.
+
+    Of sizes that are not the best, the entry may be an upper bound, no higher than the value of the best.
 
     Parameters
     ----------
@@ -60,11 +54,15 @@ def predictor_values(
     >>> predictor_values(game, both, np.zeros(0))
     array([0. , 0.5, 1. ])
     """
-    n = game.n
-    if _is_small(n, adversary):
-        return _core.predictor_values(
-            *game.metric.table(n),
-            game.scores,
+    values = np.empty(game.n + 1)
+    paid = _core.expected_score(game.scores, adversary.marginals, adversary.blocks)
+    for start, stop in _parts(game.n, adversary):
+        alpha, beta = game.payoff_columns(adversary.sizes, start, stop)
+        _core.predictor_values(
+            alpha,
+            beta,
+            start,
+            paid,
             game.split,
             adversary.sizes,
             adversary.weights,
@@ -73,22 +71,6 @@ def predictor_values(
             multipliers,
             game.gain,
             game.offset,
-        )
-    values = np.empty(n + 1)
-    paid = _core.expected_score(game.scores, adversary.marginals, adversary.blocks)
-    step = _chunk(n, adversary)
-    for start in range(0, n + 1, step):
-        alpha, beta = game.payoff_columns(adversary.sizes, start, min(start + step, n + 1))
-        _core.top_sums(
-            alpha @ adversary.marginals,
-            adversary.blocks,
-            game.split,
-            start,
-            multipliers,
-            game.gain,
-            game.offset,
-            beta @ adversary.weights,
-            paid,
             values,
         )
     return values
@@ -97,6 +79,7 @@ def predictor_values(
 def adversary_values(game: Game, predictor: Strategy) -> NDArray[np.float64]:
     """Value of the adversary's best set of each size against the predictor.
 
+    Of sizes that are not the best, the entry may be a lower bound, no lower than the value of the best.
     For more than ``TABLE_LIMIT`` items the entries are lower bounds, tight to 1e-9.
 
     Returns
@@ -114,38 +97,22 @@ def adversary_values(game: Game, predictor: Strategy) -> NDArray[np.float64]:
     >>> adversary_values(game, first)
     array([0.5, 0.5, 0.5])
     """
-    n = game.n
-    if _is_small(n, predictor):
-        return _core.adversary_values(
-            *game.metric.table(n),
+    values = np.empty(game.n + 1)
+    running = np.concatenate((np.zeros(1), np.cumsum(game.scores))) if game.n > TABLE_LIMIT else None
+    for start, stop in _parts(game.n, predictor):
+        alpha, beta = game.payoff_rows(predictor.sizes, start, stop)
+        _core.adversary_values(
+            alpha,
+            beta,
+            start,
             game.scores,
+            running,
             predictor.sizes,
             predictor.weights,
             predictor.marginals,
             predictor.blocks,
+            values,
         )
-    values = np.empty(n + 1)
-    step = _chunk(n, predictor)
-    running = np.concatenate((np.zeros(1), np.cumsum(game.scores))) if n > TABLE_LIMIT else values
-    changes = csr_array(np.diff(predictor.marginals, axis=1, prepend=0.0).T)
-    few = changes.nnz < FEW_CHANGES * predictor.marginals.size
-    for start in range(0, n + 1, step):
-        alpha, beta = game.payoff_rows(predictor.sizes, start, min(start + step, n + 1))
-        item_values = _summed(changes, alpha) if few else alpha.T @ predictor.marginals
-        constant = predictor.weights @ beta
-        if n <= TABLE_LIMIT:
-            _core.bottom_sums(item_values, predictor.blocks, game.scores, start, constant, values)
-        else:
-            _core.bottom_bounds(
-                item_values,
-                predictor.blocks,
-                game.scores,
-                running,
-                start,
-                constant,
-                LARGE_GAME_PRECISION,
-                values,
-            )
     return values
 
 
@@ -180,20 +147,8 @@ def bounds(
     return lower, upper
 
 
-def _summed(changes: csr_array, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what each block is worth from what changes between it and the block before."""
-    values = changes @ alpha
-    np.cumsum(values, axis=0, out=values)
-    return np.ascontiguousarray(values.T)
-
-
-def _chunk(n: int, strategy: Strategy) -> int:
-    """How many sizes to treat at a time."""
-    if n <= TABLE_LIMIT:
-        return n + 1
-    return max(1, CHUNK_CELLS // max(strategy.sizes.size, strategy.blocks.size))
-
-
-def _is_small(n: int, strategy: Strategy) -> bool:
-    """Whether plain loops beat the calls that a matrix product would take."""
-    return n <= TABLE_LIMIT and n * strategy.marginals.size < SMALL_PRODUCT
+def _parts(n: int, strategy: Strategy) -> Iterator[tuple[int, int]]:
+    """Yield ranges of sizes to treat at a time."""
+    step = max(1, CHUNK_CELLS // max(strategy.sizes.size, strategy.blocks.size)) if n > TABLE_LIMIT else n + 1
+    for start in range(0, n + 1, step):
+        yield start, min(start + step, n + 1)

@@ -72,12 +72,12 @@ class Game:
     def payoff_rows(
         self, sizes: NDArray[np.int64], start: int, stop: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Tables at the given predictor sizes and adversary sizes ``start`` to ``stop - 1``."""
+        """Tables at adversary sizes ``start`` to ``stop - 1`` and the given predictor sizes."""
         n = self.n
         if n <= TABLE_LIMIT:
             alpha, beta = self.metric.table(n)
-            return alpha[sizes, start:stop], beta[sizes, start:stop]
-        return self.metric.coefficients(sizes[:, None], np.arange(start, stop)[None, :], n)
+            return alpha[sizes, start:stop].T, beta[sizes, start:stop].T
+        return self.metric.coefficients(sizes[None, :], np.arange(start, stop)[:, None], n)
 
     def __repr__(self) -> str:
         return f"Game({self.metric.name}, n={self.n}, constraints={self.gain.shape[0]})"

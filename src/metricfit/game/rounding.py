@@ -72,7 +72,7 @@ def lower_rounding(game: Game, predictor: Strategy) -> float:
         return _unit(n, predictor, 0) * (extent(game.metric, n)[2] + paid)
     terms = steepest = 0.0
     for part in _parts(n, predictor):
-        alpha, beta = (table.T for table in game.payoff_rows(predictor.sizes, *part))
+        alpha, beta = game.payoff_rows(predictor.sizes, *part)
         terms = max(terms, float(_terms(alpha, beta, np.arange(*part), predictor).max()))
         steepest = max(steepest, float((np.abs(alpha) @ predictor.weights).max()))
     # The bounds of large games add up levels, each as large as the worth of an item at most.

@@ -22,6 +22,7 @@ from metricfit.loss.settings import (
     Settings,
 )
 from metricfit.loss.shapes import Plan, batch_columns, columns_loss
+from metricfit.loss.sized import sized_loss
 from metricfit.loss.soft_counts import decisions
 from metricfit.loss.soft_inputs import soft_batch
 from metricfit.loss.soft_terms import SoftObjective
@@ -164,8 +165,15 @@ class MetricLoss(nn.Module):
         self._recorder = Recorder()
         self._number = self._recorder.number
 
-    def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
-        """Return the loss of logits against targets of 0 and 1 of the same shape, or class indices."""
+    def forward(self, logits: Tensor, targets: Tensor, size_scores: Tensor | None = None) -> Tensor:
+        """Return the loss of logits against targets of 0 and 1 of the same shape, or class indices.
+
+        With `size_scores`, one number for each of 0 to n actual positives, the batch is one game with these
+        scores of sizes, see :func:`metricfit.solve`. Their gradient is that of a classifier of the number of
+        positives: the adversary's weights of the sizes, less 1 at the true one.
+        """
+        if size_scores is not None:
+            return sized_loss(logits, targets, size_scores, self.settings)
         plan, draw = self._plan, self.training
         logits, targets = batch_columns(logits, targets, plan)
         if self.running is None:

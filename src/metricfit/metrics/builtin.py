@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from metricfit.metrics.confusion import ConfusionMatrix, sqrt
 from metricfit.metrics.errors import UnsupportedMetricError
-from metricfit.metrics.family import MetricFamily, metric
+from metricfit.metrics.family import MetricFamily, metric, ready_made
 from metricfit.metrics.metric import Metric
 
 __all__ = [
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-@metric
+@ready_made
 def accuracy(C: ConfusionMatrix) -> object:
     """Share of samples predicted rightly.
 
@@ -52,7 +52,7 @@ def accuracy(C: ConfusionMatrix) -> object:
     return (C.tp + C.tn) / C.all
 
 
-@metric
+@ready_made
 def precision(C: ConfusionMatrix) -> object:
     """Share of predicted positives that are positive; the positive predictive value.
 
@@ -67,7 +67,7 @@ def precision(C: ConfusionMatrix) -> object:
     return C.tp / C.pp
 
 
-@metric
+@ready_made
 def recall(C: ConfusionMatrix) -> object:
     """Share of positives that are predicted positive; sensitivity, the true positive rate.
 
@@ -82,7 +82,7 @@ def recall(C: ConfusionMatrix) -> object:
     return C.tp / C.ap
 
 
-@metric
+@ready_made
 def specificity(C: ConfusionMatrix) -> object:
     """Share of negatives that are predicted negative; the true negative rate.
 
@@ -97,7 +97,7 @@ def specificity(C: ConfusionMatrix) -> object:
     return C.tn / C.an
 
 
-@metric
+@ready_made
 def npv(C: ConfusionMatrix) -> object:
     """Share of predicted negatives that are negative; the negative predictive value.
 
@@ -131,7 +131,7 @@ def fbeta(C: ConfusionMatrix, beta: float) -> object:
     return (1 + beta**2) * C.tp / (beta**2 * C.ap + C.pp)
 
 
-@metric
+@ready_made
 def f1(C: ConfusionMatrix) -> object:
     """Harmonic mean of precision and recall.
 
@@ -147,7 +147,7 @@ def f1(C: ConfusionMatrix) -> object:
     return 2 * C.tp / (C.ap + C.pp)
 
 
-@metric
+@ready_made
 def f2(C: ConfusionMatrix) -> object:
     """F-beta with beta = 2: recall counts twice as much as precision.
 
@@ -164,7 +164,7 @@ def f2(C: ConfusionMatrix) -> object:
     return 5 * C.tp / (4 * C.ap + C.pp)
 
 
-@metric
+@ready_made
 def gm_precision_recall(C: ConfusionMatrix) -> object:
     """Geometric mean of precision and recall; the Fowlkes-Mallows index of two classes.
 
@@ -180,7 +180,7 @@ def gm_precision_recall(C: ConfusionMatrix) -> object:
     return C.tp / sqrt(C.pp * C.ap)
 
 
-@metric
+@ready_made
 def balanced_accuracy(C: ConfusionMatrix) -> object:
     """Mean of recall and specificity.
 
@@ -197,7 +197,7 @@ def balanced_accuracy(C: ConfusionMatrix) -> object:
     return (C.tp / C.ap + C.tn / C.an) / 2
 
 
-@metric
+@ready_made
 def informedness(C: ConfusionMatrix) -> object:
     """Recall plus specificity minus 1; Youden's J.
 
@@ -213,7 +213,7 @@ def informedness(C: ConfusionMatrix) -> object:
     return C.tp / C.ap + C.tn / C.an - 1
 
 
-@metric
+@ready_made
 def markedness(C: ConfusionMatrix) -> object:
     """Precision plus negative predictive value minus 1.
 
@@ -229,7 +229,7 @@ def markedness(C: ConfusionMatrix) -> object:
     return C.tp / C.pp + C.tn / C.pn - 1
 
 
-@metric
+@ready_made
 def kappa(C: ConfusionMatrix) -> object:
     """Agreement beyond chance; Cohen's kappa.
 
@@ -247,7 +247,7 @@ def kappa(C: ConfusionMatrix) -> object:
     return (observed - by_chance) / (1 - by_chance)
 
 
-@metric
+@ready_made
 def mcc(C: ConfusionMatrix) -> object:
     """Matthews correlation coefficient of truth and prediction.
 
@@ -263,7 +263,7 @@ def mcc(C: ConfusionMatrix) -> object:
     return (C.tp * C.tn - C.fp * C.fn) / sqrt(C.ap * C.an * C.pp * C.pn)
 
 
-@metric
+@ready_made
 def jaccard(C: ConfusionMatrix) -> object:
     """Intersection over union of the true and the predicted positives; the threat score.
 
@@ -280,7 +280,7 @@ def jaccard(C: ConfusionMatrix) -> object:
     return C.tp / (C.tp + C.fp + C.fn)
 
 
-@metric
+@ready_made
 def g_mean(C: ConfusionMatrix) -> object:
     """Geometric mean of recall and specificity.
 

@@ -66,7 +66,7 @@ def combined(metric: Metric, multipliers: tuple[float, ...]) -> Metric:
     for weight, constraint in zip(multipliers, metric.constraints, strict=True):
         weighted.append(((weight if constraint.sense == ">=" else -weight) / total, constraint.metric))
     parts = [(weight, part.evaluate) for weight, part in weighted if isinstance(part.evaluate, Coefficients)]
-    expression = sp.Add(*(weight * part.expression for weight, part in weighted))
+    written = sp.Add(*(weight * part.expression for weight, part in weighted))
     name = f"{metric.name} with multipliers {', '.join(f'{weight:.4g}' for weight in multipliers)}"
-    evaluate = _WeightedSum(NormalForm(sp.nan, sp.nan), name, parts=tuple(parts))
-    return replace(metric, name=name, expression=expression, evaluate=evaluate, constraints=())
+    given = _WeightedSum(NormalForm(sp.nan, sp.nan), name, parts=tuple(parts))
+    return replace(metric, name=name, written=written, given=given, constraints=())

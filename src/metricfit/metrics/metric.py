@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy.typing as npt
 import sympy as sp
 
+from metricfit.metrics.confusion import ConfusionMatrix
 from metricfit.metrics.constraint import Boundable, Constraint
 from metricfit.metrics.count_formula import CountFormula
+from metricfit.metrics.derivation import evaluation
 from metricfit.metrics.errors import UnsupportedMetricError
 from metricfit.metrics.evaluation import FloatArray
-from metricfit.metrics.normal_form import NormalForm, in_counts, normalise
+from metricfit.metrics.normal_form import in_counts
 from metricfit.metrics.printing import formula_latex, formula_text
 from metricfit.metrics.scoring import Average, Scored
 from metricfit.metrics.table import Coefficients
@@ -78,21 +80,30 @@ class Metric(Boundable, Scored):
     """
 
     name: str
-    expression: sp.Expr
-    evaluate: Coefficients | CountFormula
+    written: sp.Expr | Callable[[ConfusionMatrix], object]
+    given: Coefficients | CountFormula | None = None
     constraints: tuple[Constraint, ...] = ()
     doc: str | None = None
     average: Average | None = None
     size: int | float | None = None
-    _table: Callable[[int], _Table] | None = field(init=False, default=None)
-    _hash: int = field(init=False)
 
     def __post_init__(self) -> None:
-        if isinstance(self.evaluate, Coefficients):
-            object.__setattr__(self, "_table", lru_cache(maxsize=TABLES_KEPT)(self.evaluate.table))
-        object.__setattr__(self, "_hash", hash((self.evaluate, self.constraints, self.average, self.size)))
         if self.doc:
             object.__setattr__(self, "__doc__", self.doc)
+
+    @cached_property
+    def expression(self) -> sp.Expr:
+        """The formula as it was written; that of a ready-made metric is made when it is first needed."""
+        return self.written if isinstance(self.written, sp.Expr) else checked(self.written(ConfusionMatrix()))
+
+    @cached_property
+    def evaluate(self) -> Coefficients | CountFormula:
+        """What computes the metric: as given, or derived from the expression."""
+        return self.given or evaluation(self.expression)
+
+    @cached_property
+    def _table(self) -> Callable[[int], _Table]:
+        return lru_cache(maxsize=TABLES_KEPT)(cast("Coefficients", self.evaluate).table)
 
     @property
     def formula(self) -> str:
@@ -209,7 +220,7 @@ class Metric(Boundable, Scored):
         np.float64(1.0)
         """
         self.check_playable()
-        return cast("Callable[[int], _Table]", self._table)(n)
+        return self._table(n)
 
     def value_range(self, n: int) -> tuple[float, float]:
         """Return the smallest and the largest value over all confusion matrices of ``n`` samples.
@@ -314,9 +325,7 @@ class Metric(Boundable, Scored):
         >>> mf.accuracy.with_special_cases(positive=True).score([0, 1], [0, 0])
         0.0
         """
-        return replace(
-            self, evaluate=replace(self.evaluate, positive=bool(positive), negative=bool(negative))
-        )
+        return replace(self, given=replace(self.evaluate, positive=bool(positive), negative=bool(negative)))
 
     def named(self, name: str) -> Self:
         """Return this metric under another name.
@@ -371,6 +380,10 @@ class Metric(Boundable, Scored):
         )
         return self is other or mine == theirs
 
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.evaluate, self.constraints, self.average, self.size))
+
     def __hash__(self) -> int:
         return self._hash
 
@@ -405,9 +418,5 @@ def from_expression(name: str, expression: object, doc: str | None = None) -> Me
     >>> from_expression("recall", C.tp / C.ap)
     Metric(recall = tp/ap)
     """
-    form = normalise(expression)
     written = checked(expression)
-    text = formula_text(written)
-    evaluate = Coefficients(form, text) if isinstance(form, NormalForm) else CountFormula(form, text)
-    evaluate.check()
-    return Metric(name, written, evaluate, (), doc)
+    return Metric(name, written, evaluation(written), (), doc)

@@ -45,8 +45,9 @@ def get_metric(metric: str | Metric) -> Metric:
         The name of a built-in metric (``"mcc"``), a member of a family (``"fbeta(0.5)"``, or short
         ``"f0.5"``), or a formula over ``tp fp fn tn pp pn ap an all`` with ``+ - * / **``, ``sqrt``, ``log``,
         ``exp`` and the names of built-in metrics. Other common names of these, such as ``"sensitivity"``, are
-        known too. ``"macro f1"`` and the like are averages over labels or classes. Constraints follow after
-        ``subject to``, separated by commas. A metric is returned as it is.
+        known too. ``"macro f1"`` and the like are averages over labels or classes. ``"precision@100"`` and
+        ``"precision@5%"`` are for predictions of one size, see :meth:`Metric.at_size`. Constraints follow
+        after ``subject to``, separated by commas. A metric is returned as it is.
 
     Returns
     -------
@@ -63,6 +64,8 @@ def get_metric(metric: str | Metric) -> Metric:
     Metric(f2 = 5*tp/(4*ap + pp))
     >>> get_metric("2*tp/(2*tp+fp+fn)") == get_metric("f1")
     True
+    >>> get_metric("precision@100").size, get_metric("precision at 5 %").size
+    (100, 0.05)
     >>> get_metric("precision subject to recall >= 0.8, specificity >= 0.9")
     Metric(precision = tp/pp subject to recall >= 0.8, specificity >= 0.9)
     >>> get_metric("__import__('os')")
@@ -80,12 +83,22 @@ def get_metric(metric: str | Metric) -> Metric:
         )
     objective, *rest = re.split(r"\s+subject\s+to\s+", metric.strip(), maxsplit=1)
     averaged = re.fullmatch(rf"({'|'.join(get_args(Average))})[\s_-]+(.+)", objective, re.IGNORECASE)
-    made = _plain_metric(averaged[2] if averaged else objective)
+    made = _sized_metric(averaged[2] if averaged else objective)
     if averaged:
         made = made.averaged(cast("Average", averaged[1].lower()))
     if rest:
         made = made.subject_to(*(_constraint(text) for text in _split_at_commas(rest[0])))
     return made
+
+
+def _sized_metric(text: str) -> Metric:
+    """Return a metric that may be followed by the size of the predictions, as in ``precision@10``."""
+    parts = re.fullmatch(r"(.+?)\s*(?:@|\sat\s(?:size\s|top\s)?)\s*(\d+(?:\.\d+)?)\s*(%?)", text.strip())
+    if parts is None:
+        return _plain_metric(text)
+    metric, number = _plain_metric(parts[1]), float(parts[2])
+    size = number / 100 if parts[3] else number if "." in parts[2] else int(parts[2])
+    return metric.at_size(size).named(f"{metric.name}@{parts[2]}{parts[3]}")
 
 
 def _split_at_commas(text: str) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import sympy as sp
 
 from metricfit.metrics.confusion import ALL, AP, CELLS, PP, SUMS, TP, ConfusionMatrix
@@ -12,25 +14,34 @@ from metricfit.metrics.printing import formula_text
 __all__ = ["checked", "exact", "in_cells", "reduced", "refuse_unreal", "unsupported", "written_again"]
 
 _C = ConfusionMatrix
-_REDUCE = {
-    _C.tp: TP,
-    _C.fp: PP - TP,
-    _C.fn: AP - TP,
-    _C.tn: ALL - PP - AP + TP,
-    _C.pp: PP,
-    _C.pn: ALL - PP,
-    _C.ap: AP,
-    _C.an: ALL - AP,
-    _C.all: ALL,
-}
 _WRITE = {TP: _C.tp, PP: _C.pp, AP: _C.ap, ALL: _C.all}
-_CELLS_OF = {
-    _C.pp: _C.tp + _C.fp,
-    _C.pn: _C.fn + _C.tn,
-    _C.ap: _C.tp + _C.fn,
-    _C.an: _C.fp + _C.tn,
-    _C.all: _C.tp + _C.fp + _C.fn + _C.tn,
-}
+
+
+@cache
+def _in_counts() -> dict[sp.Symbol, sp.Expr]:
+    # Not made before it is needed: at its first sum SymPy imports tensors and groups of permutations.
+    return {
+        _C.tp: TP,
+        _C.fp: PP - TP,
+        _C.fn: AP - TP,
+        _C.tn: ALL - PP - AP + TP,
+        _C.pp: PP,
+        _C.pn: ALL - PP,
+        _C.ap: AP,
+        _C.an: ALL - AP,
+        _C.all: ALL,
+    }
+
+
+@cache
+def _cells_of_sums() -> dict[sp.Symbol, sp.Expr]:
+    return {
+        _C.pp: _C.tp + _C.fp,
+        _C.pn: _C.fn + _C.tn,
+        _C.ap: _C.tp + _C.fn,
+        _C.an: _C.fp + _C.tn,
+        _C.all: _C.tp + _C.fp + _C.fn + _C.tn,
+    }
 
 
 def checked(expression: object) -> sp.Expr:
@@ -54,7 +65,7 @@ def checked(expression: object) -> sp.Expr:
         raise UnsupportedMetricError(f"the formula must return one expression over C, not {kind}")
     refuse_oversized(written)
     for symbol in sorted(written.free_symbols, key=str):
-        if symbol not in _REDUCE:
+        if symbol not in _in_counts():
             raise UnsupportedMetricError(
                 f"{formula_text(written)} holds {symbol}, which is not on the confusion matrix; write it "
                 f"with the cells {', '.join(CELLS)} and the sums {', '.join(SUMS)}"
@@ -102,7 +113,7 @@ def reduced(written: sp.Expr) -> sp.Expr:
     >>> reduced(ConfusionMatrix.fp + ConfusionMatrix.tp)
     PP
     """
-    return exact(written).xreplace(_REDUCE)
+    return exact(written).xreplace(_in_counts())
 
 
 def written_again(expression: sp.Expr) -> sp.Expr:
@@ -118,4 +129,4 @@ def in_cells(written: sp.Expr) -> sp.Expr:
     >>> in_cells(ConfusionMatrix.tp / ConfusionMatrix.pp)
     tp/(fp + tp)
     """
-    return exact(written).xreplace(_CELLS_OF)
+    return exact(written).xreplace(_cells_of_sums())

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from metricfit import Metric
 
-__all__ = ["Interval", "difference_interval", "score_interval"]
+__all__ = ["Interval", "difference_interval", "middle", "resampled", "score_interval"]
 
 FloatArray = npt.NDArray[np.float64]
 DRAWS, WEIGHTED_DRAWS = 4000, 500
@@ -49,8 +49,8 @@ def score_interval(
     Interval(low=1.0, high=1.0)
     """
     kinds = 2 * np.asarray(labels, dtype=np.int64) + np.asarray(predicted, dtype=np.int64)
-    tn, fp, fn, tp = _resampled(kinds, 4, weights).T
-    return _middle(metric.objective.score_counts(tp, fp, fn, tn))
+    tn, fp, fn, tp = resampled(kinds, 4, weights).T
+    return middle(metric.objective.score_counts(tp, fp, fn, tn))
 
 
 def difference_interval(
@@ -70,8 +70,8 @@ def difference_interval(
     """
     y, a, b = (np.asarray(values, dtype=np.int64) for values in (labels, one, other))
     # The index of a cell is 4 * label + 2 * first prediction + second prediction.
-    cells = _resampled(4 * y + 2 * a + b, 8, weights).reshape(-1, 2, 2, 2)
-    return _middle(_scores(metric, cells.sum(axis=3)) - _scores(metric, cells.sum(axis=2)))
+    cells = resampled(4 * y + 2 * a + b, 8, weights).reshape(-1, 2, 2, 2)
+    return middle(_scores(metric, cells.sum(axis=3)) - _scores(metric, cells.sum(axis=2)))
 
 
 def _scores(metric: Metric, cells: FloatArray) -> FloatArray:
@@ -79,7 +79,14 @@ def _scores(metric: Metric, cells: FloatArray) -> FloatArray:
     return metric.objective.score_counts(cells[:, 1, 1], cells[:, 0, 1], cells[:, 1, 0], cells[:, 0, 0])
 
 
-def _resampled(kinds: npt.NDArray[np.int64], count: int, weights: npt.ArrayLike | None) -> FloatArray:
+def resampled(kinds: npt.NDArray[np.int64], count: int, weights: npt.ArrayLike | None) -> FloatArray:
+    """Return how often each of so many kinds of rows occurs in resampled test sets, one per line.
+
+    Examples
+    --------
+    >>> resampled(np.array([0, 0, 1, 1]), 2, None).sum(axis=1)[:3]
+    array([4., 4., 4.])
+    """
     # A fixed seed: the same test set has the same interval.
     random = np.random.default_rng(0)
     if weights is None:
@@ -93,6 +100,13 @@ def _resampled(kinds: npt.NDArray[np.int64], count: int, weights: npt.ArrayLike 
     return cells
 
 
-def _middle(values: FloatArray) -> Interval:
+def middle(values: FloatArray) -> Interval:
+    """Return the interval of the middle values.
+
+    Examples
+    --------
+    >>> middle(np.arange(101.0))
+    Interval(low=2.5, high=97.5)
+    """
     low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(float(low), float(high))

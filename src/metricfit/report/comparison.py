@@ -28,7 +28,8 @@ class Method:
     name : str
         Such as "cross-entropy".
     margins : ndarray
-        The scores of the test rows, less the threshold: positive is predicted above 0.
+        The scores of the test rows, less the threshold: positive is predicted above 0. Of several classes
+        one column each, of which the largest is predicted.
     epochs : list of dict
         What was recorded of each epoch, ``valid_metric`` among it.
     best_epoch : int
@@ -57,7 +58,9 @@ class Method:
 
     @property
     def predicted(self) -> IntArray:
-        """The prediction, as 0 and 1."""
+        """The prediction, as 0 and 1, or as numbers of classes."""
+        if self.margins.ndim == 2:
+            return np.asarray(self.margins.argmax(axis=1), dtype=np.int64)
         return (self.margins > 0).astype(np.int64)
 
 
@@ -136,6 +139,20 @@ class Comparison:
     importance: tuple[Importance, ...] = ()
     columns: tuple[ColumnReport, ...] = ()
 
+    @property
+    def name(self) -> str:
+        """What the metric is called."""
+        return self.metric.name
+
+    @property
+    def rows(self) -> str:
+        """How many test rows there are, and of what kind."""
+        return f"{len(self.labels)}, of which {int(self.labels.sum())} positive"
+
+    def further(self, method: Method) -> dict[str, float]:
+        """Return the other scores that are always shown."""
+        return {metric.name: self.score(metric, method) for metric in (mf.precision, mf.recall)}
+
     def value(self, method: Method) -> float:
         """Return the metric of a method on the test rows, whether it meets the constraints or not."""
         return self.score(self.metric, method)
@@ -144,7 +161,7 @@ class Comparison:
         """Return any metric of a method on the test rows, without its constraints."""
         return float(metric.objective.score(self.labels, method.predicted, sample_weight=self.weights))
 
-    def confusion(self, method: Method) -> dict[str, float]:
+    def confusion(self, method: Method) -> Any:
         """Return the confusion matrix of a method on the test rows."""
         kinds = 2 * self.labels + method.predicted
         tn, fp, fn, tp = np.bincount(kinds, self.weights, minlength=4).tolist()
@@ -166,19 +183,25 @@ class Comparison:
     @cached_property
     def intervals(self) -> list[Interval]:
         """The interval of the score of each method."""
-        return [
-            score_interval(self.metric, self.labels, method.predicted, self.weights)
-            for method in self.methods
-        ]
+        return [self.interval(method) for method in self.methods]
 
     @cached_property
     def advantages(self) -> list[Interval]:
         """By how much the first method is better than each of the others."""
         first, *others = self.methods
-        return [
-            difference_interval(self.metric, self.labels, first.predicted, other.predicted, self.weights)
-            for other in others
-        ]
+        return [self.advantage(first, other) for other in others]
+
+    def interval(self, method: Method) -> Interval:
+        """Return the interval of the score of a method."""
+        return score_interval(self.metric, self.labels, method.predicted, self.weights)
+
+    def advantage(self, one: Method, other: Method) -> Interval:
+        """Return the interval of how much better one method is than another."""
+        return difference_interval(self.metric, self.labels, one.predicted, other.predicted, self.weights)
+
+    def kinds(self) -> dict[str, Any]:
+        """Return how many test rows there are of each kind, as plain values."""
+        return {"test_positives": int(self.labels.sum())}
 
     def summary(self) -> dict[str, Any]:
         """Return everything but the scores, as plain values."""
@@ -193,8 +216,7 @@ class Comparison:
                     "name": method.name,
                     "value": self.value(method),
                     "interval": [interval.low, interval.high],
-                    "precision": self.score(mf.precision, method),
-                    "recall": self.score(mf.recall, method),
+                    **{name.replace(" ", "_"): value for name, value in self.further(method).items()},
                     "held_out": method.held_out,
                     "constraints": constraints,
                     "confusion": self.confusion(method),
@@ -208,11 +230,11 @@ class Comparison:
             described["first_less_this"] = [advantage.low, advantage.high]
         return {
             "title": self.title,
-            "metric": self.metric.name,
+            "metric": self.name,
             "formula": self.metric.formula,
             "subject_to": [str(constraint) for constraint in self.metric.constraints],
             "test_rows": len(self.labels),
-            "test_positives": int(self.labels.sum()),
+            **self.kinds(),
             "facts": self.facts,
             "notes": list(self.notes),
             "in_words": list(in_words(self)),

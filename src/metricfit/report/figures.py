@@ -136,9 +136,7 @@ def training_curves(comparison: Comparison) -> str:
     values = [epoch["valid_metric"] for method in comparison.methods for epoch in method.epochs]
     longest = max((len(method.epochs) for method in comparison.methods), default=1)
     limits = (min(values, default=0.0), max(values, default=1.0))
-    plot = Plot(
-        "Training curves", (1, max(longest, 2)), limits, "epoch", f"{comparison.metric.name}, held-out rows"
-    )
+    plot = Plot("Training curves", (1, max(longest, 2)), limits, "epoch", f"{comparison.name}, held-out rows")
     for index, method in enumerate(comparison.methods):
         epochs = list(range(1, len(method.epochs) + 1))
         plot.line(epochs, [epoch["valid_metric"] for epoch in method.epochs], f"series-{index}", method.name)

@@ -9,6 +9,8 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 
 import metricfit as mf
+from metricfit.report.class_comparison import ClassComparison
+from metricfit.report.class_figures import class_confusion, class_scores, matrix_caption
 from metricfit.report.comparison import Comparison, Method, in_words
 from metricfit.report.figures import (
     calibration_curves,
@@ -72,7 +74,7 @@ def _section(index: int, comparison: Comparison) -> str:
         for name, heading, drawing, caption in _figures(comparison)
     )
     return (
-        f"<section><h2>{escape(comparison.title)}</h2>{_metric(comparison.metric)}{_facts(comparison)}"
+        f"<section><h2>{escape(comparison.title)}</h2>{_metric(comparison)}{_facts(comparison)}"
         f"{_notes(comparison)}{_words(comparison)}{score_table(comparison)}"
         f"<div class=figures>{shown}</div>{column_table(comparison)}</section>"
     )
@@ -81,6 +83,8 @@ def _section(index: int, comparison: Comparison) -> str:
 def _figures(comparison: Comparison) -> list[tuple[str, str, str, str]]:
     """Return the name, heading, drawing and caption of every figure there is something for."""
     first = comparison.methods[0].name
+    if isinstance(comparison, ClassComparison):
+        return _class_figures(comparison)
     found = [
         ("confusion", "Confusion matrices", confusion_matrices(comparison), "On the test rows."),
         (
@@ -102,14 +106,7 @@ def _figures(comparison: Comparison) -> list[tuple[str, str, str, str]]:
             "probabilities are right."
         )
         found.append(("calibration", "Calibration", calibration_curves(comparison), caption))
-    if comparison.importance:
-        caption = (
-            f"By how much {comparison.metric.name} of {first} falls when the values of a column are "
-            "shuffled among test rows. Columns that say the same share their importance."
-        )
-        found.append(("importance", "Importance of columns", importances(comparison.importance), caption))
-    if any(method.epochs for method in comparison.methods):
-        found.append(("training", "Training", training_curves(comparison), _training_caption(comparison)))
+    found += _common_figures(comparison)
     caption = (
         "Shares of the positives and of the negatives among the test rows; rows right of the dashed line "
         "are predicted positive."
@@ -118,21 +115,45 @@ def _figures(comparison: Comparison) -> list[tuple[str, str, str, str]]:
     return found
 
 
+def _class_figures(comparison: ClassComparison) -> list[tuple[str, str, str, str]]:
+    first = comparison.methods[0].name
+    shown = [
+        ("classes", "Classes", class_scores(comparison), f"Each class against the rest, for {first}."),
+        ("matrix", "Confusion matrix", class_confusion(comparison), matrix_caption(comparison)),
+    ]
+    return shown + _common_figures(comparison)
+
+
+def _common_figures(comparison: Comparison) -> list[tuple[str, str, str, str]]:
+    """Return the figures of two and of more classes."""
+    found = []
+    if comparison.importance:
+        caption = (
+            f"By how much {comparison.name} of {comparison.methods[0].name} falls when the values of a "
+            "column are shuffled among test rows. Columns that say the same share their importance."
+        )
+        found.append(("importance", "Importance of columns", importances(comparison.importance), caption))
+    if any(method.epochs for method in comparison.methods):
+        found.append(("training", "Training", training_curves(comparison), _training_caption(comparison)))
+    return found
+
+
 def _words(comparison: Comparison) -> str:
     lines = "".join(f"<li>{escape(line)}</li>" for line in in_words(comparison))
     return f"<ul class=words>{lines}</ul>" if lines else ""
 
 
-def _metric(metric: mf.Metric) -> str:
+def _metric(comparison: Comparison) -> str:
+    metric, called = comparison.metric, comparison.name
     formula = f"<code>{escape(metric.formula)}</code>"
-    name = f"<b>{escape(metric.name)}</b> = {formula}" if metric.name != metric.formula else formula
+    name = f"<b>{escape(called)}</b> = {formula}" if called != metric.formula else formula
     bounds = ", ".join(f"<code>{escape(str(constraint))}</code>" for constraint in metric.constraints)
     return f"<p class=metric>{name}{' subject to ' + bounds if bounds else ''}</p>"
 
 
 def _facts(comparison: Comparison) -> str:
     facts = {
-        "test rows": f"{len(comparison.labels)}, of which {int(comparison.labels.sum())} positive",
+        "test rows": comparison.rows,
         **comparison.facts,
     }
     items = "".join(
@@ -146,7 +167,7 @@ def _notes(comparison: Comparison) -> str:
 
 
 def _legend(name: str, comparison: Comparison) -> str:
-    if name in ("confusion", "importance"):
+    if name in ("confusion", "importance", "classes", "matrix"):
         return ""
     if name == "scores":
         keys = [("positive", "positives"), ("negative", "negatives")]

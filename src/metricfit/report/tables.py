@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from html import escape
 
-import metricfit as mf
 from metricfit.report.comparison import Comparison
 
 __all__ = ["column_table", "score_table"]
@@ -16,6 +15,7 @@ def score_table(comparison: Comparison) -> str:
     Examples
     --------
     >>> import numpy as np
+    >>> import metricfit as mf
     >>> from metricfit.report import Method
     >>> method = Method("ours", np.array([1.0, -1.0]), [], 1, 0.0, 0.1)
     >>> "ours" in score_table(Comparison("toy", mf.f1, np.array([1, 0]), (method,)))
@@ -24,10 +24,11 @@ def score_table(comparison: Comparison) -> str:
     ranks = [comparison.rank(method) for method in comparison.methods]
     chosen_by = any(method.held_out is not None for method in comparison.methods)
     trained = any(method.epochs for method in comparison.methods)
-    heads = ["", comparison.metric.name, "95% interval"]
+    further = [comparison.further(method) for method in comparison.methods]
+    heads = ["", comparison.name, "95% interval"]
     if len(comparison.methods) > 1:
         heads.append("the first is better by")
-    heads += [*map(str, comparison.metric.constraints), "precision", "recall"]
+    heads += [*map(str, comparison.metric.constraints), *further[0]]
     heads += ["held out"] * chosen_by + ["epoch"] * trained + ["seconds"]
     advantages = ["", *(f"{gain.low:+.3f} to {gain.high:+.3f}" for gain in comparison.advantages)]
     rows = []
@@ -41,7 +42,7 @@ def score_table(comparison: Comparison) -> str:
             cells.append(advantages[index])
         for _, reached, met in comparison.held(method):
             cells.append(f"{reached:.3f} {'met' if met else '<b class=missed>missed</b>'}")
-        cells += [f"{comparison.score(metric, method):.3f}" for metric in (mf.precision, mf.recall)]
+        cells += [f"{number:.3f}" for number in further[index].values()]
         if chosen_by:
             cells.append("" if method.held_out is None else f"{method.held_out:.3f}")
         if trained:

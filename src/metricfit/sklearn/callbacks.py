@@ -89,7 +89,7 @@ class ValidationMetric(Callback):
     def _cut(self, scores: np.ndarray[Any, Any], chances: np.ndarray[Any, Any]) -> Cut:
         if self.cut == "expected":
             return expected_cut(self.metric, scores, self.labels, chances, weights=self.weights)
-        if self.cut == "empirical":
+        if self.cut == "empirical" or self.metric.size is not None:
             return best_cut(self.metric, scores, self.labels, weights=self.weights)
         return cut_at(self.metric, scores, self.labels, weights=self.weights)
 

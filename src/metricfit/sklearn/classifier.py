@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from scipy.sparse import issparse
-from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from metricfit import Constraint, Metric
 from metricfit.sklearn.averaging import AveragedWeights
@@ -23,9 +19,9 @@ from metricfit.sklearn.callbacks import completed_epochs
 from metricfit.sklearn.deciding import ClassDecision, LabelDecision
 from metricfit.sklearn.inputs import check_settings, constrained_metric
 from metricfit.sklearn.network import LogitNet, ModuleLike, build_module
-from metricfit.sklearn.rows import HeldOut, class_index, complete, row_weights, split, two_classes
-from metricfit.sklearn.targets import averaged_metric, has_many, plain_labels, target_of
-from metricfit.sklearn.threshold import SLACK
+from metricfit.sklearn.rows import HeldOut, class_index, row_weights, split, two_classes
+from metricfit.sklearn.targets import averaged_metric, has_many, target_of
+from metricfit.sklearn.trained import TrainedNetwork
 from metricfit.sklearn.training import Training, make_net, next_rows, release
 
 __all__ = ["MetricClassifier"]
@@ -33,7 +29,7 @@ __all__ = ["MetricClassifier"]
 FloatArray = npt.NDArray[np.float64]
 
 
-class MetricClassifier(ClassifierMixin, BaseEstimator):
+class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
     """A classifier that is trained for the metric it will be judged by.
 
     The target has two classes, more classes, or several labels per row (0 and 1 in one column per label).
@@ -71,7 +67,8 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
     min_share : float
         The least share of positives in a batch. Where positives are rarer, each is visited several times in
         an epoch, so that no game is without one. The cut is chosen on held-out rows, which have the share
-        of the data. 0 repeats none.
+        of the data. 0 repeats none. Of several labels, the least share in the game of each, if the batch has
+        so many positives.
     optimizer : type
         A class of ``torch.optim``.
     validation_fraction : float or None
@@ -80,7 +77,8 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
     patience : int
         So many epochs without improvement end the training.
     scale, solver, tol, group_size
-        Passed to :class:`metricfit.MetricLoss`.
+        Passed to :class:`metricfit.MetricLoss`. With "auto", several labels have one game of 32 rows each
+        per batch.
     warm_start : bool
         Whether :meth:`fit` begins with the weights of the last call.
     device : str
@@ -127,8 +125,11 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
     A metric without an average is taken as the mean over classes or labels, ``metric.macro()``;
     ``metric.averaged("weighted")`` weights them by their rows. Classes are decided by the largest
     logit plus an offset per class, labels by a cut per label that is near the common cut where
-    positives are few; `cut` says how these are found. Constraints, `pos_label` and `min_share` are for two
-    classes.
+    positives are few; `cut` says how these are found. Constraints and `pos_label` are for two classes.
+
+    With a metric of one size, as ``"precision@100"`` or ``"precision@5%"``, the prediction is positive for so
+    many of the rows that are given together. A whole number is meant of as many rows as :meth:`fit` had:
+    batches and held-out rows are judged at the same share.
 
     Weights of rows act in two ways. In training, rows are drawn in proportion to their weight, the same
     number per epoch. On held-out rows, the confusion matrix adds up weights instead of rows.
@@ -312,75 +313,10 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         self.interrupted_ = self.n_iter_ == epochs
         return self
 
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return how far each row is on the side of ``classes_[1]``: its logit less the threshold.
-
-        With several classes or labels there is one column for each: what the decision takes the largest of,
-        or what is above 0 where a label is predicted.
-        """
-        check_is_fitted(self)
-        if self.decision_ is not None:
-            return self.decision_.scores(self._logits(X))
-        margin = self._logits(X) - self.threshold_
-        return margin if self._positive == 1 else -margin
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the labels of rows."""
-        check_is_fitted(self)
-        if self.decision_ is not None:
-            predicted = self.decision_.predict(self._logits(X))
-            return predicted if self._kind == "labels" else np.asarray(self.classes_[predicted])
-        positive = self._logits(X) > self.threshold_
-        codes = np.where(positive, self._positive, 1 - self._positive)
-        return np.asarray(self.classes_[codes])
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probability of each class, calibrated on the held-out rows.
-
-        The prediction is not the larger of the two: what is best for the metric may be to predict positive
-        from a probability of 0.2 on. If nothing was held out, it is the logistic function of the logit, good
-        for ranking only. With several labels there is one column per label.
-        """
-        check_is_fitted(self)
-        if self.decision_ is not None:
-            return self.decision_.probabilities(self._logits(X))
-        logits = self._logits(X)
-        positive = expit(logits) if self.calibration_ is None else self.calibration_(logits)
-        columns = (1.0 - positive, positive) if self._positive == 1 else (positive, 1.0 - positive)
-        return np.column_stack(columns)
-
-    def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
-        """Return the score of the prediction by ``metric_``, see :meth:`metricfit.Metric.score`.
-
-        Predictions that break a constraint score below all that meet them. The plain number is
-        ``metric_.objective.score(y_true, y_pred)``.
-        """
-        check_is_fitted(self)
-        if self.decision_ is not None:
-            truth, found = plain_labels(y), self.predict(X)
-            return float(self.metric_.score(truth, found, sample_weight=sample_weight))
-        predicted = self.predict(X) == self.classes_[self._positive]
-        truth = np.asarray(y) == self.classes_[self._positive]
-        return float(self.metric_.score(truth, predicted, sample_weight=sample_weight))
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
-
-    @property
-    def _outputs(self) -> int:
-        return 1 if self._kind is None else len(self.classes_)
-
-    def _decide(self, held_out: HeldOut) -> None:
-        """Choose offsets or cuts on the held-out rows, with the network that was kept."""
-        found: torch.Tensor = self.net_.forward(held_out.X, training=False)
-        logits = found.cpu().double().numpy()
-        given = self.metric_, logits, held_out.labels, held_out.weights, self.cut
-        if self._kind == "classes":
-            self.decision_ = ClassDecision.fit(*given, calibrated=False)
-        else:
-            self.decision_ = LabelDecision.fit(*given, calibrated=False)
 
     def _begin_partly(self, y: Any, classes: npt.ArrayLike | None) -> None:
         whole = np.asarray(y if classes is None or np.ndim(y) == 2 else classes)
@@ -388,18 +324,6 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         self._begin(two_classes(whole) if many is None else many.classes, None if many is None else many.kind)
         self.threshold_, self.calibration_ = 0.0, None
         self.decision_ = self._undecided()
-
-    def _undecided(self) -> ClassDecision | LabelDecision | None:
-        """Return the decision of several classes or labels without any held-out rows."""
-        if self._kind is None:
-            return None
-        zeros = np.zeros(len(self.classes_))
-        return ClassDecision(1.0, zeros, zeros) if self._kind == "classes" else LabelDecision(zeros, ())
-
-    @property
-    def _positive(self) -> int:
-        """The index of the positive class."""
-        return class_index(self.classes_, self.pos_label)
 
     def _begin(self, classes: npt.NDArray[Any], kind: str | None) -> None:
         self.metric_ = constrained_metric(self.metric, self.subject_to)
@@ -410,78 +334,3 @@ class MetricClassifier(ClassifierMixin, BaseEstimator):
         self.classes_, self._kind = classes, kind
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._averaged = None
-
-    def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
-        several = issparse(y) or (y is not None and np.asarray(y).ndim == 2 and np.asarray(y).shape[1] > 1)
-        X, y = validate_data(
-            self, X, y, dtype=np.float32, reset=reset, ensure_all_finite="allow-nan", multi_output=several
-        )
-        return complete(X, getattr(self, "feature_names_in_", None)), plain_labels(y)
-
-    def _encoded(self, y: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        """Return 1 for the positive class and 0 for the other; of several, the index of the class."""
-        if self._kind == "labels":
-            return np.asarray(y).astype(np.int64)
-        if self._kind == "classes":
-            return np.searchsorted(self.classes_, np.asarray(y).reshape(-1))
-        return np.asarray(np.asarray(y).reshape(-1) == self.classes_[self._positive], dtype=np.int64)
-
-    def _given(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> HeldOut:
-        X, y = self._checked(X, y, reset=False)
-        if self._kind is None and not np.array_equal(np.unique(y), self.classes_):
-            raise ValueError(
-                f"the validation_set must have rows of both classes, {self.classes_.tolist()}; "
-                f"it has {np.unique(y).tolist()}"
-            )
-        strange = np.setdiff1d(y, self.classes_)
-        if self._kind == "classes" and len(strange):
-            raise ValueError(
-                f"the validation_set holds {strange[0]}, which is none of the classes "
-                f"{self.classes_.tolist()}"
-            )
-        return HeldOut(X, self._encoded(y), row_weights(sample_weight, self.class_weight, y))
-
-    def _keep(self, net: Any, stopping: Any) -> None:
-        """Take over what was learned, without what only the training needed."""
-        self.history_ = completed_epochs(net.history)
-        if not self.history_:
-            raise KeyboardInterrupt
-        self.net_, self.n_iter_ = net, len(self.history_)
-        stopped = stopping is not None and stopping.misses_ >= self.patience
-        self.interrupted_ = self.n_iter_ < self.max_epochs and not stopped
-        self.best_epoch_ = self.n_iter_ if stopping is None else int(stopping.best_epoch_)
-        self.threshold_ = 0.0
-        self.calibration_ = None
-        self.decision_ = self._undecided()
-        if stopping is not None:
-            best = self.history_[self.best_epoch_ - 1]
-            if self._kind is not None:
-                self._warn(best)
-                release(net)
-                return
-            self.threshold_ = best["threshold"]
-            self.calibration_ = BetaCalibration(best["above"], best["below"], best["intercept"])
-            self._warn(best)
-        release(net)
-
-    def _warn(self, best: dict[str, float]) -> None:
-        if best["violation"] > SLACK:
-            warnings.warn(
-                f"no epoch met the constraints of {self.metric_!r} on the held-out rows; the best "
-                f"misses them by {best['violation']:.3g}. Train for more epochs, or relax the constraints",
-                stacklevel=4,
-            )
-        if best["one_class"]:
-            warnings.warn(
-                f"the model predicts one class only on the held-out rows: either the features say little "
-                f"about the target, or {self.metric_.name} is highest so. Look at predict_proba, give "
-                "other features or more rows, or choose another metric or constraint",
-                stacklevel=4,
-            )
-
-    def _logits(self, X: Any) -> FloatArray:
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float32, reset=False, ensure_all_finite="allow-nan")
-        X = complete(X, getattr(self, "feature_names_in_", None))
-        logits: torch.Tensor = self.net_.forward(X, training=False)
-        return logits.cpu().double().numpy()

@@ -115,7 +115,13 @@ class CutCurve:
         return np.where(violations <= SLACK, self.values(metric), OUTSIDE * (1.0 + violations))
 
     def best(self, metric: Metric) -> Cut:
-        """Return the best cut within the constraints of the metric, or the one that misses them least."""
+        """Return the best cut within the constraints of the metric, or the one that misses them least.
+
+        If the metric has a size, it is the cut above which about so many rows lie.
+        """
+        sizes = metric.sizes(self.n)
+        if sizes is not None:
+            return self.at(metric, int(np.argmin(np.abs(self.predicted - sizes[0]))))
         return self.at(metric, int(np.argmax(self.ranks(metric))))
 
     def at(self, metric: Metric, index: int) -> Cut:

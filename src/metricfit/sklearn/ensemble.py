@@ -25,6 +25,7 @@ from metricfit.sklearn.inputs import checked_weights, constrained_metric, encode
 from metricfit.sklearn.named import NamedEstimators, named
 from metricfit.sklearn.targets import Target, averaged_metric, has_many, plain_labels, target_of
 from metricfit.sklearn.threshold import SLACK
+from metricfit.sklearn.top import top_rows
 from metricfit.sklearn.weights import member_weights
 
 __all__ = ["MetricEnsemble"]
@@ -277,7 +278,10 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
         if self.decision_ is not None:
             predicted = self.decision_.predict(self._new_scores(X))
             return predicted if self._kind == "labels" else np.asarray(self.classes_[predicted])
-        return self._labels_of(self._new_probabilities(X) > self.cut_)
+        positive = self._new_probabilities(X)
+        if self.metric_.size is not None:
+            return self._labels_of(top_rows(self.metric_, positive))
+        return self._labels_of(positive > self.cut_)
 
     def score(self, X: Any, y: Any) -> float:
         """Return the score of the prediction by ``metric_``, see :meth:`metricfit.Metric.score`.

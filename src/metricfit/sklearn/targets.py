@@ -107,6 +107,11 @@ def averaged_metric(metric: Metric, pos_label: object) -> Metric:
         )
     if metric.constraints:
         raise ValueError("constraints are for two classes, and the target has more; fit one model per class")
+    if metric.size is not None:
+        raise ValueError(
+            "a size is for two classes, and the target has more; fit one model per class, for the target "
+            "y == class"
+        )
     if metric.average in ("micro", "samples"):
         raise ValueError(
             f'the average "{metric.average}" cannot be trained for here; take "macro" or "weighted", as in '

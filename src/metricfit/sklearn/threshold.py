@@ -80,8 +80,8 @@ def best_cut(
 ) -> Cut:
     """Return the best cut there is: the largest value within the constraints of the metric.
 
-    Where no cut meets the constraints, it is the one that misses them least. The parameters are those of
-    :func:`cut_at`.
+    Where no cut meets the constraints, it is the one that misses them least. If the metric has a size, it is
+    the cut above which about so many rows lie. The parameters are those of :func:`cut_at`.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def best_cut(
     scores, labels, weights = _checked(scores, labels, weights)
     cuts = _Cuts(scores, weights)
     values, violations = cuts.judged(metric, labels)
-    best = int(np.argmax(_ranks(values, violations)))
+    best = cuts.of_size(metric, _ranks(values, violations))
     return Cut(cuts.threshold(best), float(values[best]), float(violations[best]))
 
 
@@ -134,7 +134,7 @@ def expected_cut(
     cuts = _Cuts(scores, weights)
     values, expected = cuts.judged(metric, np.asarray(probabilities, dtype=np.float64))
     _, counted = cuts.judged(metric, labels)
-    best = int(np.argmax(_ranks(values, np.maximum(expected, counted))))
+    best = cuts.of_size(metric, _ranks(values, np.maximum(expected, counted)))
     return cuts.at(metric, labels, cuts.threshold(best))
 
 
@@ -200,6 +200,11 @@ class _Cuts:
         index = int(np.searchsorted(self.above, np.count_nonzero(self.scores > threshold)))
         values, violations = self.judged(metric, positive)
         return Cut(float(threshold), float(values[index]), float(violations[index]))
+
+    def of_size(self, metric: Metric, ranks: FloatArray) -> int:
+        """Return the cut of the highest rank, or the one with as many rows above as the metric has."""
+        sizes = metric.sizes(self.n)
+        return int(np.argmax(ranks) if sizes is None else np.argmin(np.abs(self.above - sizes[0])))
 
     def threshold(self, index: int) -> float:
         """Return the threshold of a cut, in the middle between the scores that it divides."""

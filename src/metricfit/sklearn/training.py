@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +14,15 @@ from skorch.callbacks import EarlyStopping
 from skorch.dataset import Dataset
 from skorch.helper import predefined_split
 
-from metricfit import MetricLoss
+from metricfit import Metric, MetricLoss
 from metricfit.data import PositiveSampler
+from metricfit.loss.settings import AUTO_GROUP_SIZE
 from metricfit.sklearn.averaging import AveragedWeights
 from metricfit.sklearn.callbacks import Progress, Reshuffling, Resume, ValidationMetric
+from metricfit.sklearn.label_games import LabelGames
 from metricfit.sklearn.network import CrossEntropy, LogitNet, Table
 from metricfit.sklearn.rows import HeldOut
+from metricfit.sklearn.top import as_share
 from metricfit.sklearn.validation import ValidationColumns
 
 __all__ = ["Training", "make_net", "next_rows", "release"]
@@ -44,6 +48,11 @@ class Training:
     def table(self) -> Table:
         """Return the rows for a ``DataLoader``."""
         return Table(self.X, self.labels)
+
+    def metric(self, model: Any) -> Metric:
+        """Return the metric of the estimator; a size is a share of all rows, held-out ones included."""
+        held_out = 0 if self.held_out is None else len(self.held_out.labels)
+        return as_share(model.metric_, len(self.labels) + held_out)
 
     def sampler(self, batch_size: int, share: float) -> PositiveSampler:
         """Return the order of the rows."""
@@ -82,7 +91,7 @@ def make_net(
         validation = Dataset(held_out.X, held_out.labels)
         labels, weights = held_out.labels, held_out.weights
         if training.outputs == 1:
-            callbacks.append(ValidationMetric(model.metric_, labels, weights, model.cut))
+            callbacks.append(ValidationMetric(training.metric(model), labels, weights, model.cut))
         else:
             callbacks.append(ValidationColumns(model.metric_, labels, weights))
         further.append(stopping)
@@ -91,7 +100,7 @@ def make_net(
             further.append(Resume(model.checkpoint, fingerprint, stopping, averaged))
     net = LogitNet(
         module,
-        criterion=CrossEntropy() if model.loss == "cross-entropy" else _metric_loss(model),
+        criterion=CrossEntropy() if model.loss == "cross-entropy" else _metric_loss(model, training),
         optimizer=model.optimizer,
         optimizer__weight_decay=model.weight_decay,
         lr=model.lr,
@@ -124,16 +133,16 @@ def release(net: LogitNet) -> None:
     net.set_params(callbacks=None, train_split=None, sampler=None)
 
 
-def _metric_loss(model: Any) -> MetricLoss:
+def _metric_loss(model: Any, training: Training) -> torch.nn.Module:
+    metric, group_size = training.metric(model), model.group_size
+    settings = {"metric": metric, "scale": model.scale, "solver": model.solver, "tol": model.tol}
+    if training.labels.ndim == 2 and group_size == "auto":
+        return LabelGames(share=model.min_share, **settings)
+    if group_size == "auto" and metric.size is not None:
+        # A game needs as many items as one choice stands for; a batch is the most there can be.
+        group_size = max(AUTO_GROUP_SIZE, math.ceil(1.0 / metric.size))
     # A constraint that no prediction can meet on the labels of one small group is no reason to stop.
-    return MetricLoss(
-        model.metric_,
-        scale=model.scale,
-        solver=model.solver,
-        tol=model.tol,
-        group_size=model.group_size,
-        infeasible="skip",
-    )
+    return MetricLoss(**settings, group_size=group_size, infeasible="skip")
 
 
 def _fingerprint(model: Any, training: Training, module: torch.nn.Module) -> str:

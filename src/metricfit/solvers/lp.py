@@ -7,10 +7,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from metricfit.game import Game, Strategy, extent, slack_tolerances
-from metricfit.game.linear_program import TOLERANCE, minimise_by_dual
+from metricfit.game.linear_program import TOLERANCE, Optimum, minimise_by_dual
 from metricfit.solvers.solution import Answer
 
-__all__ = ["MAX_ITEMS", "solve_exact_lp"]
+__all__ = ["MAX_ITEMS", "linear_program", "players", "solve_exact_lp"]
 
 MAX_ITEMS = 100
 """The program has 2 n² unknowns and n³ entries; beyond this it does not end in reasonable time."""
@@ -57,22 +57,53 @@ def solve_exact_lp(game: Game, tol: float) -> Answer:
             f"exact-lp is meant for up to {MAX_ITEMS} items, got {n}; use solver='fast', "
             "whose answer is certified as well"
         )
-    inner = n - 1
     # HiGHS is made for numbers near one.
     unit = extent(game.metric, n)[2]
+    cost = -np.append(np.tile(game.scores, n - 1), game.scores.sum()) / unit
+    best = linear_program(game, cost, unit)
+    adversary, predictor = players(best, n)
+    constraints = game.gain.shape[0]
+    return Answer(
+        adversary=adversary,
+        predictor=predictor,
+        multipliers=unit * best.unknowns[best.unknowns.size - constraints :],
+        iterations=best.iterations,
+    )
+
+
+def linear_program(game: Game, item_cost: NDArray[np.float64], unit: float) -> Optimum:
+    """Solve the program of a game for any cost of the adversary's marginals.
+
+    Parameters
+    ----------
+    game : Game
+        Its scores are not used.
+    item_cost : ndarray, shape ((n - 1) * n + 1,)
+        The cost of the marginals by size 1 … n - 1 and item, and that of choosing all items.
+    unit : float
+        What payoffs and costs are measured in.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> from metricfit.game import make_game
+    >>> best = linear_program(make_game(mf.accuracy, [0.0]), np.zeros(1), 1.0)
+    >>> round(best.value, 6)
+    0.5
+    """
+    n, inner = game.n, game.n - 1
     rows, equations = _rows(game, unit), _equations(game)
     unknowns = rows.shape[1]
-    marginals, sizes = slice(inner * n), slice(inner * n, inner * n + n + 1)
-    bound = sizes.stop
+    bound = inner * n + n + 1
     cost = np.zeros(unknowns)
-    cost[marginals] = -np.tile(game.scores / unit, inner)
-    cost[bound - 1] = -game.scores.sum() / unit
+    cost[: inner * n] = item_cost[:-1]
+    cost[bound - 1] = item_cost[-1]
     cost[bound] = 1.0
     # Loosening the constraints a little keeps the multipliers finite where only certain sets meet them.
     constraints = game.gain.shape[0]
     if constraints:
         cost[unknowns - constraints :] = 0.5 * slack_tolerances(game.gain, game.offset, game.split)
-    best = minimise_by_dual(
+    return minimise_by_dual(
         cost,
         rows,
         np.zeros(rows.shape[0]),
@@ -80,12 +111,25 @@ def solve_exact_lp(game: Game, tol: float) -> Answer:
         np.append(np.zeros(inner), 1.0),
         slice(bound, bound + 1 + inner),
     )
+
+
+def players(best: Optimum, n: int) -> tuple[Strategy, Strategy]:
+    """Return the strategies of the adversary and of the predictor in the optimum of a program.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> from metricfit.game import make_game
+    >>> best = linear_program(make_game(mf.accuracy, [0.0]), np.zeros(1), 1.0)
+    >>> [strategy.inclusion.round(6).tolist() for strategy in players(best, 1)]
+    [[0.5], [0.5]]
+    """
+    inner = n - 1
+    marginals, sizes = slice(inner * n), slice(inner * n, inner * n + n + 1)
     # Item rows and size rows come first, in the order of the predictor's marginals and sizes.
-    return Answer(
-        adversary=_strategy(best.unknowns[sizes], best.unknowns[marginals]),
-        predictor=_strategy(best.prices[sizes], best.prices[marginals]),
-        multipliers=unit * best.unknowns[unknowns - constraints :],
-        iterations=best.iterations,
+    return (
+        _strategy(best.unknowns[sizes], best.unknowns[marginals]),
+        _strategy(best.prices[sizes], best.prices[marginals]),
     )
 
 

@@ -30,6 +30,7 @@ from metricfit.solvers.certificate import (
     plain_answer,
     with_fitted_multipliers,
 )
+from metricfit.solvers.full_scores import solve_full_scores
 from metricfit.solvers.registry import DEFAULT, LAST_RESORT, check_options, find_judge, find_solver, resolve
 from metricfit.solvers.solution import (
     Answer,
@@ -67,8 +68,9 @@ def solve(
     ----------
     metric : Metric
         The metric to be judged by, with its constraints.
-    scores : array_like, shape (n,)
-        The scores psi, in the units of the metric.
+    scores : array_like, shape (n,) or (n, n + 1)
+        The scores psi, in the units of the metric. With two dimensions ("exact-lp", up to 100 items) they are
+        also of the number of actual positives: ``scores[i, l]`` counts where item `i` is one of `l`.
     labels : array_like of 0 and 1, shape (n,), optional
         The true labels; only constraints need them.
     size_scores : array_like, shape (n + 1,), optional
@@ -105,6 +107,10 @@ def solve(
     >>> none.adversary.round(4)
     array([0., 0.])
     """
+    # Only if asked for: otherwise scores of two dimensions are a mistake.
+    if solver == "exact-lp" and np.ndim(scores) == 2 and isinstance(metric, Metric):
+        _, tol = _checked_request(solver, tol, options)
+        return solve_full_scores(metric, np.asarray(scores, dtype=np.float64), size_scores, tol)
     values, positive = checked_input(metric, scores, labels)
     sizes = None if size_scores is None else [checked_size_scores(size_scores, values.size)[None]]
     (found,) = certify(metric, [values[None]], [positive[None]], solver, tol, options, size_scores=sizes)

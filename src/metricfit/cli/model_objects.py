@@ -1,0 +1,104 @@
+"""The objects of a model on disk, with a sentence for every file that is not read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+from skrub import TableVectorizer
+
+from metricfit.cli.descriptions import installed
+from metricfit.cli.encoding import STEPS
+from metricfit.cli.mistakes import UserMistakeError
+from metricfit.cli.part_files import ForeignFileError, read_networks, read_objects, read_trees
+
+__all__ = ["model_networks", "model_trees", "other_versions", "read_encoder"]
+
+# What the encoder consists of beside scikit-learn and NumPy. A file with anything else is not ours.
+ENCODER_TYPES = frozenset(
+    ["numpy.dtype"]
+    + [
+        f"skrub.{name}"
+        for name in (
+            "_apply_to_each_col.ApplyToEachCol",
+            "_check_input.CheckInputDataFrame",
+            "_clean_categories.CleanCategories",
+            "_clean_null_strings.CleanNullStrings",
+            "_dataframe._common.is_any_date",
+            "_dataframe._common.is_categorical",
+            "_dataframe._common.is_numeric",
+            "_datetime_encoder.DatetimeEncoder",
+            "_drop_uninformative.DropUninformative",
+            "_duration_to_float.DurationToFloat",
+            "_string_encoder.StringEncoder",
+            "_table_vectorizer.PassThrough",
+            "_table_vectorizer.ShortReprDict",
+            "_table_vectorizer.TableVectorizer",
+            "_table_vectorizer._created_by_predicate",
+            "_to_datetime.ToDatetime",
+            "_to_float.ToFloat",
+            "_to_str.ToStr",
+            "selectors._base.All",
+            "selectors._base.And",
+            "selectors._base.Cols",
+            "selectors._base.Filter",
+            "selectors._base.Sub",
+            "selectors._selectors._cardinality_below",
+        )
+    ]
+)
+
+
+def other_versions(written: dict[str, str]) -> str:
+    """Return which packages have other versions than those that wrote the encoder, or nothing."""
+    here = installed()
+    return ", ".join(
+        f"{name} {written[name]} (here {here[name]})"
+        for name in here
+        if written.get(name, here[name]) != here[name]
+    )
+
+
+def read_encoder(path: Path, versions: dict[str, str]) -> Any:
+    """Return the encoder in a file."""
+    refused = _refusal(path, "an encoder of metricfit", versions)
+    try:
+        encoder = read_objects(path, ENCODER_TYPES)
+    except ForeignFileError:
+        raise refused from None
+    kinds = [TableVectorizer, SimpleImputer, StandardScaler]
+    if not isinstance(encoder, Pipeline) or [name for name, _ in encoder.steps] != STEPS:
+        raise refused
+    if [type(step) for _, step in encoder.steps] != kinds:
+        raise refused
+    return encoder
+
+
+def model_trees(path: Path, features: int, count: int, classes: int, versions: dict[str, str]) -> list[Any]:
+    """Return so many models of trees in a file, for so many features and classes."""
+    try:
+        return read_trees(path, features, count, classes)
+    except ForeignFileError:
+        raise _refusal(path, "the trees of this model", versions) from None
+
+
+def model_networks(path: Path, features: int, count: int, outputs: int) -> list[torch.nn.Module]:
+    """Return so many networks whose weights are in a file."""
+    try:
+        return read_networks(path, features, count, outputs)
+    except ForeignFileError:
+        raise _refusal(path, "the weights of this model", {}) from None
+
+
+def _refusal(path: Path, expected: str, versions: dict[str, str]) -> UserMistakeError:
+    others = other_versions(versions)
+    if others:
+        return UserMistakeError(
+            f"{path} cannot be read: it was written with {others}. Train the model again, or install "
+            f"those versions."
+        )
+    return UserMistakeError(f"{path} holds something else than {expected}; it is not read.")
