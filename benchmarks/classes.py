@@ -248,7 +248,8 @@ def main() -> None:
             file.write("".join(json.dumps(row) + "\n" for row in found))
             file.flush()
     for kind in METHODS:
-        show([row for row in rows if SETS[row["set"]] == kind])
+        if of_kind := [row for row in rows if SETS[row["set"]] == kind]:
+            show(of_kind)
 
 
 def show(rows: list[dict[str, Any]]) -> None:
