@@ -8,6 +8,7 @@ from sklearn.metrics import f1_score
 
 import metricfit as mf
 from metricfit.sklearn import MetricClassifier
+from metricfit.sklearn.deciding import LabelDecision
 from metricfit.sklearn.label_games import LabelGames
 
 
@@ -99,3 +100,12 @@ def test_rare_labels_are_learned_better_than_with_cross_entropy_and_a_cut_tuned_
         tuned.append(f1_score(actual, predicted, zero_division=0.0))
     assert games > plain
     assert games > np.mean(tuned)
+
+
+def test_labels_without_positives_among_the_held_out_rows_do_not_decide():
+    """Predicting nothing is the best for them there, and must not become the decision for all labels."""
+    random = np.random.default_rng(0)
+    y = (random.random((300, 4)) < [0.2, 0.2, 0.0, 0.0]).astype(int)
+    logits = 3.0 * y - 1.5 + random.normal(size=y.shape)
+    decision = LabelDecision.fit(mf.f1.macro(), logits, y, None, "empirical", calibrated=True, prior=np.inf)
+    assert f1_score(y[:, :2], decision.predict(logits)[:, :2], average="macro") > 0.7

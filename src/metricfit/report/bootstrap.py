@@ -105,8 +105,8 @@ def middle(values: FloatArray) -> Interval:
 
     Examples
     --------
-    >>> middle(np.arange(101.0))
-    Interval(low=2.5, high=97.5)
+    >>> str(middle(np.arange(101.0)))
+    '2.500 to 97.500'
     """
     low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(float(low), float(high))

@@ -30,7 +30,7 @@ def class_scores(comparison: ClassComparison) -> str:
         + "</tr>"
         for index, (name, (actual, chosen)) in enumerate(zip(comparison.classes, counts, strict=True))
     )
-    heads = ["class", "test rows", "predicted", *(metric.name for metric in metrics)]
+    heads = ["class", "actual", "predicted", *(metric.name for metric in metrics)]
     head = "".join(f"<th scope=col>{escape(name)}</th>" for name in heads)
     return f"<div class=scroll><table class=scores><tr>{head}</tr>{rows}</table></div>"
 

@@ -36,6 +36,9 @@ def mean_value(
 ) -> float:
     """Return the average of a metric over columns of predictions.
 
+    Columns without any positive are left out: most metrics are then 1 if nothing is predicted, which would
+    be the best decision for labels that are rare among few rows.
+
     Parameters
     ----------
     metric : Metric
@@ -49,8 +52,8 @@ def mean_value(
     Examples
     --------
     >>> import metricfit as mf
-    >>> mean_value(mf.f1.macro(), np.eye(2), np.array([[1.0, 0.0], [0.0, 0.0]]), None)
-    0.5
+    >>> round(mean_value(mf.f1.macro(), np.ones((2, 2)), np.array([[1.0, 0.0], [0.0, 0.0]]), None), 2)
+    0.67
     """
     chosen = np.asarray(predicted, dtype=np.float64)
     n = len(truth)
@@ -60,8 +63,9 @@ def mean_value(
     values = metric.objective.averaged(None).score_counts(
         tp, above - tp, actual - tp, np.maximum(n - above - actual + tp, 0.0)
     )
-    weighted = metric.average == "weighted" and actual.any()
-    return float(np.average(values, weights=actual if weighted else None))
+    if not actual.any():
+        return float(values.mean())
+    return float(np.average(values, weights=actual if metric.average == "weighted" else actual > 0.0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,7 +38,7 @@ def solve_full_scores(metric: Metric, scores: Floats, size_scores: ArrayLike | N
     >>> import metricfit as mf
     >>> additive = np.array([0.2, -0.1])
     >>> found = solve_full_scores(mf.f1, np.tile(additive[:, None], 3), None, 1e-6)
-    >>> round(found.value - mf.solve(mf.f1, additive, solver="exact-lp").value, 6) + 0.0
+    >>> round(abs(found.value - mf.solve(mf.f1, additive, solver="exact-lp").value), 6)
     0.0
     """
     metric.check_playable()
@@ -66,9 +66,9 @@ def solve_full_scores(metric: Metric, scores: Floats, size_scores: ArrayLike | N
         float(np.abs(scores).max(initial=0.0)), float(np.abs(alpha).max()), float(np.abs(beta).max())
     )
     rounding = 4 * n * n * np.finfo(np.float64).eps * (1.0 + n * largest)
-    gap = upper - lower + 2 * rounding
+    gap = float(upper - lower + 2 * rounding)
     return Solution(
-        value=upper + rounding,
+        value=float(upper + rounding),
         gap=gap,
         adversary=adversary.inclusion,
         predictor=predictor.inclusion,
