@@ -68,11 +68,12 @@ def solve(
     metric : Metric
         The metric to be judged by, with its constraints.
     scores : array_like, shape (n,)
-        The scores psi, in the units of the metric.
+        The scores psi, one per item. The adversary is paid them beside the metric: for a model they are
+        its logits times a scale, divided by n.
     labels : array_like of 0 and 1, shape (n,), optional
         The true labels; only constraints need them.
     size_scores : array_like, shape (n + 1,), optional
-        The scores phi, one per number of actual positives, in the units of the metric.
+        The scores phi, one per number of actual positives, paid like those of the items.
     solver : str
         One of `solvers()`.
     tol : float
