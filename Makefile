@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow explore docs lint format types lock wheel clean
+.PHONY: help demo test test-slow coverage explore docs lint format types lock wheel clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -31,6 +31,9 @@ demo: $(STAMP) ## train with cross-entropy and for the metric, and compare
 
 test: $(STAMP) ## run the tests, the doctests and the snippets of the README
 	@$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow"
+
+coverage: $(STAMP) ## run the tests, and print which lines of the package they do not reach
+	@$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow" --cov --cov-report=term:skip-covered
 
 test-slow: $(STAMP) ## run the tests that take longer
 	@$(BIN)/python -m pytest -q -n $(WORKERS) -m slow
@@ -61,5 +64,5 @@ wheel: $(STAMP) ## build a wheel into dist, with all it needs but Python package
 	@$(BIN)/auditwheel repair --wheel-dir dist build/wheel/metricfit-*.whl
 
 clean: ## remove the environment and all caches
-	rm -rf $(VENV) src/metricfit/_core*.so .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist docs/_build docs/auto_examples
+	rm -rf $(VENV) .coverage src/metricfit/_core*.so .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist docs/_build docs/auto_examples
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +

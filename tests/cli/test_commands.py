@@ -326,7 +326,9 @@ def wait_for(path, process, seconds=120):
     end = time.monotonic() + seconds
     while not path.exists():
         assert process.poll() is None, process.communicate()
-        assert time.monotonic() < end
+        if time.monotonic() >= end:
+            process.kill()
+            pytest.fail(f"{path.name} was not written within {seconds} seconds")
         time.sleep(0.02)
 
 

@@ -28,8 +28,17 @@ __all__ = [
     "write_objects",
 ]
 
-# What gradient-boosted trees consist of beside what skops knows.
-TREE_TYPES = frozenset(["sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"])
+# What gradient-boosted trees consist of; newer versions of skops know all but the first themselves.
+TREE_TYPES = frozenset(
+    f"sklearn.{name}"
+    for name in (
+        "ensemble._hist_gradient_boosting.predictor.TreePredictor",
+        "ensemble._hist_gradient_boosting.binning._BinMapper",
+        "_loss.link.Interval",
+        "_loss.link.LogitLink",
+        "_loss.loss.HalfBinomialLoss",
+    )
+)
 
 
 class ForeignFileError(Exception):

@@ -179,7 +179,7 @@ def _checked_scores(scores: ArrayLike) -> NDArray[np.float64]:
         worst = int(np.abs(values).argmax())
         raise ValueError(
             f"scores must be between -{LARGEST_SCORE:g} and {LARGEST_SCORE:g}, but scores[{worst}] is "
-            f"{values[worst]}; they are in the units of the metric, so divide them"
+            f"{values[worst]}; a metric is of the order of 1, so divide the scores"
         )
     return values
 

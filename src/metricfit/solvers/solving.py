@@ -69,12 +69,13 @@ def solve(
     metric : Metric
         The metric to be judged by, with its constraints.
     scores : array_like, shape (n,) or (n, n + 1)
-        The scores psi, in the units of the metric. With two dimensions ("exact-lp", up to 100 items) they are
-        also of the number of actual positives: ``scores[i, l]`` counts where item `i` is one of `l`.
+        The scores psi, one per item, which the adversary gets beside the metric. For a model they are its
+        logits times a scale, divided by n. With two dimensions ("exact-lp", up to 100 items) they are also
+        of the number of actual positives: ``scores[i, l]`` counts where item `i` is one of `l`.
     labels : array_like of 0 and 1, shape (n,), optional
         The true labels; only constraints need them.
     size_scores : array_like, shape (n + 1,), optional
-        The scores phi, one per number of actual positives, in the units of the metric.
+        The scores phi, one per number of actual positives, paid like those of the items.
     solver : str
         One of `solvers()`.
     tol : float
