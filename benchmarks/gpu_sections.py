@@ -14,7 +14,7 @@ from recorded import recorded_games
 from torch import Tensor, nn
 
 import metricfit as mf
-from metricfit.solvers.device import Layout, PlayedGames, solve_games
+from metricfit.solving.device import Layout, PlayedGames, solve_games
 
 TOLERANCE = 1e-4
 
@@ -87,7 +87,7 @@ def kernel_row(
 
 def compile_section(cubin: Path | None) -> dict[str, Any]:
     """Compile and load the kernel; `cubin` stands in, if that fails."""
-    from metricfit.solvers.device import cuda
+    from metricfit.solving.device import cuda
 
     started = time.monotonic()
     try:

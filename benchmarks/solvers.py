@@ -32,7 +32,7 @@ from rich.table import Table
 from threadpoolctl import threadpool_limits
 
 import metricfit as mf
-from metricfit.solvers.lp import MAX_ITEMS
+from metricfit.solving.lp import MAX_ITEMS
 
 RIVAL = "ap-perf"
 DEFAULT_SOLVERS = ("fast", "exact-lp", "admm", RIVAL)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import metricfit as mf
 from metricfit.game import Game, Strategy, slack_tolerances
-from metricfit.solvers.certificate import Certificate
+from metricfit.solving.certificate import Certificate
 
 METRICS = [
     mf.accuracy,

@@ -306,7 +306,7 @@ NB_MODULE(_core, m) {
     m.def("make_setting", &make_setting, nb::arg("alpha"), nb::arg("beta"), nb::arg("predictor_sizes"),
           nb::arg("adversary_sizes"), nb::arg("chain"), nb::arg("gain"), nb::arg("offset"), nb::arg("rows"),
           nb::arg("columns"), nb::arg("blocks"), nb::arg("order"), nb::arg("split"), nb::arg("reach"), nb::arg("opening"),
-          "Copy a restricted game; see the documentation of metricfit.solvers.fast.");
+          "Copy a restricted game; see the documentation of metricfit.solving.fast.");
     m.def("attempt", &py_attempt, nb::arg("setting"), nb::arg("scores"), nb::arg("tolerance"), nb::arg("max_iterations"),
           nb::arg("regularisation"),
           "Run the interior-point method on canonical scores; gap, iterations, multipliers and both players' sizes, weights "

@@ -45,7 +45,7 @@ from metricfit.metrics import (
     specificity,
     sqrt,
 )
-from metricfit.solvers import ConvergenceWarning, Solution, solve, solve_many, solvers
+from metricfit.solving import ConvergenceWarning, Solution, solve, solve_many, solvers
 
 if TYPE_CHECKING:
     from metricfit import functional

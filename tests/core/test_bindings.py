@@ -7,7 +7,7 @@ import pytest
 
 import metricfit as mf
 from metricfit import _core
-from metricfit.solvers.fast.restriction import whole_setting
+from metricfit.solving.fast.restriction import whole_setting
 
 N = 5
 TABLE = np.zeros((N + 1, N + 1))

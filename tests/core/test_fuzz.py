@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 import metricfit as mf
 from drawn import built_in_metrics, constraint_sets, custom_metrics, labels_of, scores_of
 from metricfit.game import InfeasibleConstraintsError, make_game
-from metricfit.solvers.certificate import Certificate
-from metricfit.solvers.solving import certified
+from metricfit.solving.certificate import Certificate
+from metricfit.solving.certifying import certified
 
 Drawn = tuple[mf.Metric, NDArray[np.float64], NDArray[np.int64]]
 

@@ -9,7 +9,7 @@ import metricfit
 
 SOURCE = Path(metricfit.__file__).parent
 # What a caller of the public interface can meet. The command line explains itself, and kernels raise nothing.
-LAYERS = ("metrics", "game", "solvers", "loss", "boosting", "sklearn")
+LAYERS = ("metrics", "game", "solving", "loss", "boosting", "sklearn")
 # These take the words of a message, too.
 HELPERS = {"_unsupported", "_not_understood", "_warn", "warn"}
 # And these return one.

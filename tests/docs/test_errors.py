@@ -7,7 +7,7 @@ from docs.pages import DOCS, snippets
 
 PAGE = plain((DOCS / "errors.md").read_text(encoding="utf-8"))
 # Not for users: what a solver hands over, and what HiGHS or a compiler says.
-INTERNAL = ("game/linear_program.py", "game/strategy.py", "solvers/device/")
+INTERNAL = ("game/linear_program.py", "game/strategy.py", "solving/device/")
 CASES = sorted({(where, text) for where, text in sentences() if not where.startswith(INTERNAL)})
 
 

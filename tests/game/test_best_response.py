@@ -18,7 +18,7 @@ from metricfit.game import (
     make_game,
     predictor_values,
 )
-from metricfit.solvers.fast import solve_fast
+from metricfit.solving.fast import solve_fast
 from oracles import DEFINITIONS, all_sets, payoffs, slacks
 
 

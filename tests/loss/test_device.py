@@ -163,7 +163,7 @@ def test_nothing_of_the_device_is_imported_for_tensors_on_the_cpu() -> None:
     program = (
         "import sys, torch, metricfit as mf\n"
         "mf.MetricLoss(mf.f1)(torch.zeros(3), torch.ones(3))\n"
-        "assert not [name for name in sys.modules if name.startswith('metricfit.solvers.device')]\n"
+        "assert not [name for name in sys.modules if name.startswith('metricfit.solving.device')]\n"
         "assert 'triton' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

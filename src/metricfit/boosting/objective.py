@@ -15,7 +15,7 @@ from metricfit.boosting.curve import fitted_curve
 from metricfit.boosting.drawing import draw_games
 from metricfit.boosting.rows import Rows, checked_rows
 from metricfit.metrics import Metric, get_metric
-from metricfit.solvers.solving import certify
+from metricfit.solving.certifying import certify
 
 __all__ = ["MetricObjective"]
 

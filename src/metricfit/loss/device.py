@@ -20,9 +20,9 @@ from metricfit.game.tables import whole_tables
 from metricfit.loss.ceiling import ceiling
 from metricfit.loss.record import BatchSolution
 from metricfit.loss.settings import Settings
-from metricfit.solvers import ConvergenceWarning, Solution
-from metricfit.solvers.device import Layout, PlayedGames, solve_games
-from metricfit.solvers.solution import gap_text, has_converged
+from metricfit.solving import ConvergenceWarning, Solution
+from metricfit.solving.device import Layout, PlayedGames, solve_games
+from metricfit.solving.solution import gap_text, has_converged
 
 __all__ = ["DeviceOutcome", "play_on_device"]
 

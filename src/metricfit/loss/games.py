@@ -17,9 +17,9 @@ from metricfit.loss.layout import GameBatch, layout, valid_layout
 from metricfit.loss.record import BatchSolution
 from metricfit.loss.settings import Settings
 from metricfit.metrics import Metric
-from metricfit.solvers import Solution
-from metricfit.solvers.solution import Certified
-from metricfit.solvers.solving import certify
+from metricfit.solving import Solution
+from metricfit.solving.certifying import certify
+from metricfit.solving.solution import Certified
 
 __all__ = ["Outcome", "play"]
 

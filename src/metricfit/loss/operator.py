@@ -23,8 +23,8 @@ from metricfit.loss.path import on_device
 from metricfit.loss.priced import on_grid, priced
 from metricfit.loss.record import NOBODY, Recorder, find_recorder
 from metricfit.loss.settings import Settings, from_text
-from metricfit.solvers import ConvergenceWarning
-from metricfit.solvers.solution import gap_text, has_converged
+from metricfit.solving import ConvergenceWarning
+from metricfit.solving.solution import gap_text, has_converged
 
 __all__ = [
     "MetricLossFunction",

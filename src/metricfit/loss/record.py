@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from metricfit.solvers import Solution
+from metricfit.solving import Solution
 
 __all__ = ["NOBODY", "BatchSolution", "Recorder", "find_recorder"]
 

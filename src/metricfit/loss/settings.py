@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from metricfit.metrics import Metric
 from metricfit.metrics.plain import from_plain, to_plain
-from metricfit.solvers.registry import resolve
+from metricfit.solving.registry import resolve
 
 __all__ = [
     "AUTO_GROUP_SIZE",

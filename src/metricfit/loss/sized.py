@@ -12,10 +12,10 @@ from torch import Tensor
 from metricfit.game import checked_size_scores, inclusion_in_order, make_game
 from metricfit.loss.ceiling import ceiling
 from metricfit.loss.settings import DEVICE, Settings
-from metricfit.solvers import ConvergenceWarning
-from metricfit.solvers.registry import resolve
-from metricfit.solvers.solution import gap_text, has_converged
-from metricfit.solvers.solving import certified
+from metricfit.solving import ConvergenceWarning
+from metricfit.solving.certifying import certified
+from metricfit.solving.registry import resolve
+from metricfit.solving.solution import gap_text, has_converged
 
 __all__ = ["SizedLoss", "sized_loss"]
 

@@ -26,7 +26,7 @@ from metricfit.metrics.confusion import ConfusionMatrix, exp, log, sqrt
 from metricfit.metrics.constraint import Constraint
 from metricfit.metrics.errors import UnsupportedMetricError
 from metricfit.metrics.family import MetricFamily, metric
-from metricfit.metrics.metric import Metric
+from metricfit.metrics.metric_class import Metric
 from metricfit.metrics.parser import get_metric
 
 __all__ = [

@@ -11,7 +11,7 @@ from __future__ import annotations
 from metricfit.metrics.confusion import ConfusionMatrix, sqrt
 from metricfit.metrics.errors import UnsupportedMetricError
 from metricfit.metrics.family import MetricFamily, metric, ready_made
-from metricfit.metrics.metric import Metric
+from metricfit.metrics.metric_class import Metric
 
 __all__ = [
     "BUILT_IN",

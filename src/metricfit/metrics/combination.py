@@ -12,7 +12,7 @@ import sympy as sp
 
 from metricfit.metrics.digits import Count
 from metricfit.metrics.evaluation import FloatArray
-from metricfit.metrics.metric import Metric
+from metricfit.metrics.metric_class import Metric
 from metricfit.metrics.normal_form import NormalForm
 from metricfit.metrics.table import Coefficients
 

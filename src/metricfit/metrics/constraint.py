@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn, cast
 from metricfit.metrics.scoring import attainable_range
 
 if TYPE_CHECKING:
-    from metricfit.metrics.metric import Metric
+    from metricfit.metrics.metric_class import Metric
 
 __all__ = ["Boundable", "Constraint", "constrain"]
 

@@ -10,7 +10,7 @@ from typing import Concatenate, ParamSpec, overload
 
 from metricfit.metrics.confusion import ConfusionMatrix
 from metricfit.metrics.errors import UnsupportedMetricError
-from metricfit.metrics.metric import Metric, from_expression
+from metricfit.metrics.metric_class import Metric, from_expression
 
 __all__ = ["MetricFamily", "metric", "ready_made"]
 

@@ -15,7 +15,7 @@ from metricfit.metrics.confusion import CELLS, SUMS, ConfusionMatrix
 from metricfit.metrics.constraint import Constraint
 from metricfit.metrics.errors import UnsupportedMetricError
 from metricfit.metrics.limits import MAX_EXPONENT, MAX_MAGNITUDE
-from metricfit.metrics.metric import Metric, from_expression
+from metricfit.metrics.metric_class import Metric, from_expression
 from metricfit.metrics.names import canonical, hint, known_metric
 from metricfit.metrics.scoring import Average
 

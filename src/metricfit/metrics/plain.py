@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from metricfit.metrics.constraint import Constraint
-from metricfit.metrics.metric import Metric, from_expression
+from metricfit.metrics.metric_class import Metric, from_expression
 from metricfit.metrics.parser import read_formula
 from metricfit.metrics.printing import formula_text
 from metricfit.metrics.written import exact

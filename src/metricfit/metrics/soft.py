@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import sympy as sp
 
 from metricfit.metrics.confusion import ConfusionMatrix
-from metricfit.metrics.metric import Metric
+from metricfit.metrics.metric_class import Metric
 
 __all__ = ["SoftFormula", "soft_formula", "soft_function"]
 

@@ -1,5 +1,0 @@
-"""The fast exact solver."""
-
-from metricfit.solvers.fast.solving import judge_fast, solve_fast
-
-__all__ = ["judge_fast", "solve_fast"]

@@ -1,0 +1,99 @@
+"""The solvers by name. A new solver is one file and one line here, two if it has a quick way for batches."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from functools import cache
+from importlib import import_module
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricfit.solving.solution import Answer
+
+__all__ = ["DEFAULT", "LAST_RESORT", "check_options", "find_judge", "find_solver", "resolve", "solvers"]
+
+Floats = NDArray[np.float64]
+
+# A module is imported when its solver is first used.
+SOLVERS = MappingProxyType(
+    {
+        "fast": "metricfit.solving.fast:solve_fast",
+        "exact-lp": "metricfit.solving.lp:solve_exact_lp",
+        "admm": "metricfit.solving.admm:solve_admm",
+    }
+)
+
+# Solvers that can try a whole batch at once, before the games that this leaves are solved one by one.
+JUDGES = MappingProxyType({"fast": "metricfit.solving.fast:judge_fast"})
+
+DEFAULT = "fast"
+LAST_RESORT = "exact-lp"
+
+
+def solvers() -> tuple[str, ...]:
+    """Names of the solvers that `solve` and the loss accept.
+
+    Examples
+    --------
+    >>> solvers()
+    ('auto', 'fast', 'exact-lp', 'admm')
+    """
+    return ("auto", *SOLVERS)
+
+
+def resolve(name: str) -> str:
+    """Name of the solver that is meant; "auto" is resolved.
+
+    Examples
+    --------
+    >>> resolve("auto")
+    'fast'
+    """
+    if name == "auto":
+        return DEFAULT
+    if name not in SOLVERS:
+        raise ValueError(f"unknown solver {name!r}; choose one of {', '.join(solvers())}")
+    return name
+
+
+@cache
+def find_solver(name: str) -> Callable[..., Answer]:
+    """Return the function behind a name: ``(game, tol, **options) -> Answer``."""
+    module, function = SOLVERS[resolve(name)].split(":")
+    found: Callable[..., Answer] = getattr(import_module(module), function)
+    return found
+
+
+@cache
+def find_judge(name: str) -> Callable[..., tuple[Floats, Floats]] | None:
+    """Return what tries a batch: ``(metric, scores, tol, **options) -> (inclusion, verdict)``; or None.
+
+    Of ``scores``, shape (games, n), it returns the inclusion probabilities of adversary and predictor, shape
+    (games, 2, n), and per game value, gap and iterations as of a `Solution`, shape (games, 3); games that it
+    cannot do have an infinite gap.
+    """
+    if resolve(name) not in JUDGES:
+        return None
+    module, function = JUDGES[resolve(name)].split(":")
+    found: Callable[..., tuple[Floats, Floats]] = getattr(import_module(module), function)
+    return found
+
+
+def check_options(name: str, options: Iterable[str]) -> None:
+    """Complain about an option that the solver does not have.
+
+    Examples
+    --------
+    >>> check_options("exact-lp", ["rho"])
+    Traceback (most recent call last):
+        ...
+    TypeError: solver 'exact-lp' has no option 'rho'; it has no options
+    """
+    known = list(inspect.signature(find_solver(name)).parameters)[2:]
+    for option in options:
+        if option not in known:
+            listing = f"its options are {', '.join(known)}" if known else "it has no options"
+            raise TypeError(f"solver {name!r} has no option {option!r}; {listing}")
