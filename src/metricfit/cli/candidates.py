@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +19,12 @@ from metricfit.cli.decisions import Decision, scores
 from metricfit.cli.kept_models import KeptModels
 from metricfit.cli.mistakes import UserMistakeError, sentence
 from metricfit.sklearn import Cut, MetricClassifier, MetricEnsemble, best_cut
+from metricfit.sklearn.choosing import CutRule
 from metricfit.sklearn.defaults import default_members
 
 __all__ = [
     "Announced",
     "Candidate",
-    "CutRule",
     "FittedCandidate",
     "Steps",
     "fit_candidate",
@@ -35,7 +35,6 @@ __all__ = [
 
 FloatArray = npt.NDArray[np.float64]
 D = TypeVar("D", Decision, ClassChoice)
-CutRule = Literal["expected", "empirical", "zero"]
 # A third of many rows can be spared, which saves two of five fits.
 FOLDS, FOLDS_OF_MANY, MANY = 5, 3, 20_000
 # About how long a fit takes in relation to that of trees, for the time left.

@@ -15,12 +15,13 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import StratifiedKFold
 
 import metricfit as mf
-from metricfit.cli.candidates import Announced, CutRule, FittedCandidate, Steps, folds_for
+from metricfit.cli.candidates import Announced, FittedCandidate, Steps, folds_for
 from metricfit.cli.class_decisions import ClassChoice, ClassModels
 from metricfit.cli.decisions import Decision, scores
 from metricfit.cli.kept_models import KeptModels
 from metricfit.cli.mistakes import UserMistakeError, sentence
 from metricfit.sklearn import Cut, MetricClassifier, MetricEnsemble
+from metricfit.sklearn.choosing import CutRule
 from metricfit.sklearn.deciding import ClassDecision
 from metricfit.sklearn.defaults import default_members
 

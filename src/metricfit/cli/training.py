@@ -16,10 +16,10 @@ import metricfit as mf
 from metricfit.cli.mistakes import UserMistakeError, sentence
 from metricfit.report import Method
 from metricfit.sklearn import Cut, MetricClassifier
+from metricfit.sklearn.choosing import CutRule
 
 __all__ = ["Trained", "Way", "as_method", "the_ways", "train"]
 
-CutRule = Literal["expected", "empirical", "zero"]
 Watch = Callable[[str, int], Sequence[Any]]
 
 

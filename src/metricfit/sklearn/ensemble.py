@@ -4,29 +4,27 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import logit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.model_selection import train_test_split
-from sklearn.utils import check_array, check_consistent_length, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from metricfit import Constraint, Metric
-from metricfit.sklearn.calibration import MixedCalibrator, SigmoidCalibrator
-from metricfit.sklearn.confidence import confident_cut, need_enough_rows
-from metricfit.sklearn.crossfit import Member, crossfit, make_folds, rows_of
-from metricfit.sklearn.cuts import CutCurve
+from metricfit.sklearn.choosing import CutRule, cut_curve, warned_cut
+from metricfit.sklearn.combining import combined
+from metricfit.sklearn.confidence import confident_cut
+from metricfit.sklearn.crossfit import crossfit, make_folds, rows_of
 from metricfit.sklearn.deciding import ClassDecision, LabelDecision, finite_logits
 from metricfit.sklearn.defaults import default_members
+from metricfit.sklearn.ensemble_inputs import check_ensemble_settings, checked_table, held_out_rows
 from metricfit.sklearn.inputs import checked_weights, constrained_metric, encoded
 from metricfit.sklearn.named import NamedEstimators, named
 from metricfit.sklearn.targets import Target, averaged_metric, has_many, plain_labels, target_of
-from metricfit.sklearn.threshold import SLACK
 from metricfit.sklearn.top import top_rows
-from metricfit.sklearn.weights import member_weights
 
 __all__ = ["MetricEnsemble"]
 
@@ -130,7 +128,7 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
         metric: Metric | str = "f1",
         subject_to: Constraint | str | Sequence[Constraint | str] | None = None,
         cv: Any = 5,
-        cut: Literal["expected", "empirical", "zero"] = "expected",
+        cut: CutRule = "expected",
         confidence: float | None = None,
         holdout: float = 0.25,
         n_jobs: int | None = None,
@@ -164,7 +162,7 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
         groups : array_like of shape (n,), optional
             Rows of the same group are never in two folds.
         """
-        X = self._checked_table(X, y)
+        X = checked_table(self, X, y)
         if has_many(y):
             return self._fit_many(X, target_of(y), sample_weight, groups)
         self.decision_ = None
@@ -172,7 +170,7 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
         check_consistent_length(X, labels, sample_weight, groups)
         weights = checked_weights(sample_weight, labels)
         self.metric_ = constrained_metric(self.metric, self.subject_to)
-        self._check_settings(weights, groups)
+        check_ensemble_settings(self, self.metric_, weighted=weights is not None, grouped=groups is not None)
         random = check_random_state(self.random_state)
         seed = int(random.randint(2**31 - 1))
         fitted, held_out = self._fit_members(X, labels, weights, groups, random, seed)
@@ -189,7 +187,7 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
         seed: int,
     ) -> tuple[IntArray, IntArray | None]:
         """Fit, calibrate and weigh the members; return the rows for them, and those held out from them."""
-        fitted, held_out = self._parts(labels, seed)
+        fitted, held_out = held_out_rows(self.metric_, labels, self.confidence, self.holdout, seed)
         part = [None if given is None else np.asarray(given)[fitted] for given in (weights, groups)]
         rows = X if held_out is None else rows_of(X, fitted)
         if self.estimators is None:
@@ -205,11 +203,16 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
             random=random,
             n_jobs=self.n_jobs,
         )
-        probabilities = self._combine(members, scores, labels[fitted], part[0])
+        report_for = self.metric_ if self.verbose > 0 else None
+        self._combination, probabilities = combined(
+            members, scores, labels[fitted], part[0], report_for=report_for
+        )
+        self.members_, self.weights_ = self._combination.members, self._combination.weights
+        self.calibrators_, self.calibrator_ = self._combination.calibrators, self._combination.calibrator
         self.oof_ = np.full(len(labels), np.nan)
         self.oof_[fitted] = probabilities
         if held_out is not None:
-            self.oof_[held_out] = self._probabilities(rows_of(X, held_out))
+            self.oof_[held_out] = self._combination.probabilities(rows_of(X, held_out))
         return fitted, held_out
 
     def _fit_many(self, X: Any, target: Target, sample_weight: Any, groups: Any) -> MetricEnsemble:
@@ -226,7 +229,9 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
             one = clone(self)
             one.classes_, one.metric_ = np.arange(2), self.metric_.averaged(None)
             weights = checked_weights(sample_weight, column)
-            one._check_settings(weights, groups)
+            check_ensemble_settings(
+                one, one.metric_, weighted=weights is not None, grouped=groups is not None
+            )
             one._fit_members(X, column, weights, groups, random, seed)
             self.columns_.append(one)
         self.oof_ = self._joint(np.column_stack([one.oof_ for one in self.columns_]))
@@ -249,8 +254,10 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
         return np.log(probabilities) if self._kind == "classes" else finite_logits(probabilities)
 
     def _new_scores(self, X: Any) -> FloatArray:
-        X = self._checked_table(X)
-        return self._scores_of(self._joint(np.column_stack([one._probabilities(X) for one in self.columns_])))
+        X = checked_table(self, X)
+        return self._scores_of(
+            self._joint(np.column_stack([one._combination.probabilities(X) for one in self.columns_]))
+        )
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the calibrated probabilities of the classes or labels."""
@@ -314,102 +321,19 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
         """The index of the positive class."""
         return 1 if self.pos_label is None or self.classes_[1] == self.pos_label else 0
 
-    def _check_settings(self, weights: FloatArray | None, groups: Any) -> None:
-        if self.cut not in ("expected", "empirical", "zero"):
-            raise ValueError(f'cut must be "expected", "empirical" or "zero", got {self.cut!r}')
-        if self.cut == "zero" and self.metric_.constraints:
-            raise ValueError('cut="zero" pays no heed to constraints; use "expected" or "empirical"')
-        if self.confidence is None:
-            return
-        if not 0.0 < self.confidence < 1.0:
-            raise ValueError(f"confidence must be between 0 and 1, such as 0.95, got {self.confidence!r}")
-        if not 0.0 < self.holdout < 1.0:
-            raise ValueError(f"holdout must be between 0 and 1, got {self.holdout!r}")
-        if not self.metric_.constraints:
-            raise ValueError('a confidence needs constraints to promise; give subject_to="recall >= 0.8"')
-        if weights is not None or groups is not None:
-            raise ValueError(
-                "a confidence needs rows that are independent and count alike; "
-                "fit without sample_weight and groups, or without confidence"
-            )
-
-    def _checked_table(self, X: Any, y: Any = None) -> Any:
-        """Return data frames as they are, anything else as an array or a sparse matrix with rows.
-
-        With labels the names and the number of columns are kept, without they are compared.
-        """
-        checked = X
-        if not hasattr(X, "columns"):
-            checked = check_array(
-                X, accept_sparse="csr", dtype=None, ensure_all_finite=False, estimator=self, input_name="X"
-            )
-        if y is None:
-            validate_data(self, checked, reset=False, skip_check_array=True)
-        else:
-            validate_data(self, checked, y, skip_check_array=True)
-        return checked
-
-    def _parts(self, labels: IntArray, seed: int) -> tuple[IntArray, IntArray | None]:
-        """Return the rows for the members, and those that are held out for a confidence."""
-        everything = np.arange(len(labels))
-        if self.confidence is None:
-            return everything, None
-        # At random, since the exact tests hold for rows drawn at random.
-        fitted, held_out = train_test_split(everything, test_size=self.holdout, random_state=seed)
-        need_enough_rows(self.metric_.constraints, self.confidence, labels[held_out], labels)
-        return np.sort(fitted), np.sort(held_out)
-
-    def _combine(
-        self, members: Sequence[Member], scores: FloatArray, labels: IntArray, weights: FloatArray | None
-    ) -> FloatArray:
-        """Calibrate and weigh the members; return the probabilities of the rows."""
-        scored = ~np.isnan(scores[0])
-        truth, counts = labels[scored], None if weights is None else weights[scored]
-        if len(np.unique(truth)) < 2:
-            raise ValueError("the folds score rows of one class only; give folds that score both")
-        calibrators = [SigmoidCalibrator().fit(row[scored], truth, counts) for row in scores]
-        logits = np.array([c.logits(row[scored]) for c, row in zip(calibrators, scores, strict=True)])
-        shares = member_weights(logits, truth, counts)
-        self.weights_ = {member.name: float(share) for member, share in zip(members, shares, strict=True)}
-        self.calibrators_ = {m.name: calibrator for m, calibrator in zip(members, calibrators, strict=True)}
-        self.members_ = {member.name: member for member in members if self.weights_[member.name] > 0.0}
-        self.calibrator_ = MixedCalibrator().fit(shares @ logits, truth, counts)
-        probabilities = np.full(len(labels), np.nan)
-        probabilities[scored] = self.calibrator_.probabilities(shares @ logits)
-        if self.verbose > 0:
-            for member, row in zip(members, logits, strict=True):
-                best = CutCurve.of(
-                    MixedCalibrator().fit(row, truth, counts).probabilities(row), truth, counts
-                )
-                value, share = best.best(self.metric_).value, self.weights_[member.name]
-                print(
-                    f"{member.name}: {self.metric_.name} {value:.3f} out-of-fold at best, weight {share:.2f}"
-                )
-        return probabilities
-
     def _decide(
         self, labels: IntArray, weights: FloatArray | None, fitted: IntArray, held_out: IntArray | None
     ) -> None:
         """Choose the cut, and warn of what is wrong with it."""
         rows = fitted[~np.isnan(self.oof_[fitted])]
-        probabilities, counts = self.oof_[rows], None if weights is None else weights[rows]
-        truth = probabilities if self.cut == "expected" else labels[rows]
-        if self.cut == "zero":
-            curve = CutCurve.of(probabilities, truth, counts, thresholds=np.array([0.5]))
-        else:
-            curve = CutCurve.of(probabilities, truth, counts)
+        counts = None if weights is None else weights[rows]
+        curve = cut_curve(self.oof_[rows], labels[rows], counts, self.cut)
         if held_out is not None and self.confidence is not None:
             cut = confident_cut(self.metric_, curve, self.oof_[held_out], labels[held_out], self.confidence)
         else:
-            cut = curve.best(self.metric_)
-            if cut.violation > SLACK:
-                warnings.warn(
-                    f"no cut meets the constraints of {self.metric_!r} out-of-fold; the best misses them by "
-                    f"{cut.violation:.3g}. Relax the constraints, or give better members",
-                    stacklevel=3,
-                )
+            cut = warned_cut(self.metric_, curve)
         self.cuts_ = {self.classes_[self._positive]: cut}
-        decided = np.unique(self._labels_of(probabilities > cut.threshold))
+        decided = np.unique(self._labels_of(self.oof_[rows] > cut.threshold))
         if len(decided) == 1:
             warnings.warn(
                 f"every out-of-fold row is decided to be {decided[0]}: the members tell the classes apart "
@@ -419,16 +343,9 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
         if self.verbose > 0:
             print(f"cut at the probability {cut.threshold:.3g}: {self.metric_.name} {cut.value:.3f}")
 
-    def _probabilities(self, X: Any) -> FloatArray:
-        total = sum(
-            self.weights_[name] * self.calibrators_[name].logits(member.scores(X))
-            for name, member in self.members_.items()
-        )
-        return self.calibrator_.probabilities(np.asarray(total))
-
     def _new_probabilities(self, X: Any) -> FloatArray:
         check_is_fitted(self)
-        return self._probabilities(self._checked_table(X))
+        return self._combination.probabilities(checked_table(self, X))
 
     def _labels_of(self, positive: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
         return np.asarray(self.classes_[np.where(positive, self._positive, 1 - self._positive)])
