@@ -21,7 +21,7 @@ from metricfit.cli.decisions import Decision, scores
 from metricfit.cli.kept_models import KeptModels
 from metricfit.cli.mistakes import UserMistakeError, sentence
 from metricfit.sklearn import Cut, MetricClassifier, MetricEnsemble
-from metricfit.sklearn.choosing import CutRule
+from metricfit.sklearn.cuts import CutRule
 from metricfit.sklearn.deciding import ClassDecision
 from metricfit.sklearn.defaults import default_members
 

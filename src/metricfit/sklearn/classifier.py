@@ -14,8 +14,9 @@ from sklearn.utils import check_random_state
 
 from metricfit import Constraint, Metric
 from metricfit.sklearn.averaging import AveragedWeights
-from metricfit.sklearn.beta import BetaCalibration
+from metricfit.sklearn.calibration import BetaCalibration
 from metricfit.sklearn.callbacks import completed_epochs
+from metricfit.sklearn.cuts import CutRule
 from metricfit.sklearn.deciding import ClassDecision, LabelDecision
 from metricfit.sklearn.inputs import check_settings, constrained_metric
 from metricfit.sklearn.network import LogitNet, ModuleLike, build_module
@@ -159,7 +160,7 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
         subject_to: Constraint | str | Sequence[Constraint | str] | None = None,
         module: ModuleLike = None,
         loss: Literal["metric", "cross-entropy"] = "metric",
-        cut: Literal["expected", "empirical", "zero"] = "expected",
+        cut: CutRule = "expected",
         pos_label: object = None,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         max_epochs: int = 100,
