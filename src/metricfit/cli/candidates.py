@@ -19,7 +19,7 @@ from metricfit.cli.decisions import Decision, scores
 from metricfit.cli.kept_models import KeptModels
 from metricfit.cli.mistakes import UserMistakeError, sentence
 from metricfit.sklearn import Cut, MetricClassifier, MetricEnsemble, best_cut
-from metricfit.sklearn.cuts import CutRule
+from metricfit.sklearn.cut_curve import CutRule
 from metricfit.sklearn.defaults import default_members
 
 __all__ = [

@@ -21,8 +21,8 @@ from metricfit.cli.decisions import Decision, scores
 from metricfit.cli.kept_models import KeptModels
 from metricfit.cli.mistakes import UserMistakeError, sentence
 from metricfit.sklearn import Cut, MetricClassifier, MetricEnsemble
-from metricfit.sklearn.cuts import CutRule
-from metricfit.sklearn.deciding import ClassDecision
+from metricfit.sklearn.cut_curve import CutRule
+from metricfit.sklearn.decisions import ClassDecision
 from metricfit.sklearn.defaults import default_members
 
 __all__ = ["class_ensemble", "class_estimators", "class_value", "compared_models"]

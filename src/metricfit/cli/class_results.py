@@ -17,7 +17,7 @@ from metricfit.cli.terminal import Screen
 from metricfit.cli.training import Trained, Way, as_method
 from metricfit.report import Method
 from metricfit.sklearn import Cut
-from metricfit.sklearn.deciding import ClassDecision
+from metricfit.sklearn.decisions import ClassDecision
 
 if TYPE_CHECKING:
     from metricfit.cli.fitting import FitOptions

@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 
 from metricfit import Metric
 from metricfit.sklearn import MetricClassifier, MetricEnsemble
-from metricfit.sklearn.top import top_margins
+from metricfit.sklearn.top_rows import top_margins
 
 __all__ = ["Calibration", "Decision", "Kind", "Part", "scores"]
 

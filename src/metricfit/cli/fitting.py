@@ -34,7 +34,7 @@ from metricfit.cli.results import Result, ensemble_result, fast_result
 from metricfit.cli.tables import ClassTarget, Target, take_target, tidy
 from metricfit.cli.terminal import Screen
 from metricfit.report import Comparison, render
-from metricfit.sklearn.top import as_share
+from metricfit.sklearn.top_rows import as_share
 
 __all__ = ["FitOptions", "fit_table"]
 

@@ -18,8 +18,8 @@ from metricfit import Metric
 from metricfit.data import PositiveSampler
 from metricfit.sklearn.averaging import AveragedWeights
 from metricfit.sklearn.calibration import BetaCalibration
-from metricfit.sklearn.cut_curve import Cut
-from metricfit.sklearn.cuts import CutRule, cut_by, expected_value
+from metricfit.sklearn.cut_curve import Cut, CutRule
+from metricfit.sklearn.cuts import cut_by, expected_value
 
 __all__ = ["Progress", "Reshuffling", "Resume", "ValidationMetric", "completed_epochs"]
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from metricfit import Constraint, Metric
 
-__all__ = ["SLACK", "Cut", "CutCurve", "metric_values", "population_value"]
+__all__ = ["SLACK", "Cut", "CutCurve", "CutRule", "metric_values", "population_value"]
 
 FloatArray = npt.NDArray[np.float64]
+CutRule = Literal["expected", "empirical", "zero"]
 
 # Constraints hold up to rounding.
 SLACK = 1e-9

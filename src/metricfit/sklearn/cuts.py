@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 import numpy.typing as npt
 
 from metricfit import Metric
-from metricfit.sklearn.cut_curve import Cut, CutCurve
+from metricfit.sklearn.cut_curve import Cut, CutCurve, CutRule
 
-__all__ = ["CutRule", "best_cut", "cut_at", "cut_by", "expected_cut", "expected_value"]
+__all__ = ["best_cut", "cut_at", "cut_by", "expected_cut", "expected_value"]
 
 FloatArray = npt.NDArray[np.float64]
-CutRule = Literal["expected", "empirical", "zero"]
 
 
 def cut_at(

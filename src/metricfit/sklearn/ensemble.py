@@ -14,18 +14,18 @@ from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from metricfit import Constraint, Metric
-from metricfit.sklearn.combining import combined
+from metricfit.sklearn.combination import combined
 from metricfit.sklearn.confidence import confident_cut
 from metricfit.sklearn.crossfit import crossfit, make_folds, rows_of
-from metricfit.sklearn.cut_curve import SLACK, Cut, CutCurve
-from metricfit.sklearn.cuts import CutRule, cut_by
-from metricfit.sklearn.deciding import ClassDecision, LabelDecision, finite_logits
+from metricfit.sklearn.cut_curve import SLACK, Cut, CutCurve, CutRule
+from metricfit.sklearn.cuts import cut_by
+from metricfit.sklearn.decisions import ClassDecision, LabelDecision, finite_logits
 from metricfit.sklearn.defaults import default_members
-from metricfit.sklearn.ensemble_inputs import check_ensemble_settings, checked_table, held_out_rows
+from metricfit.sklearn.ensemble_rows import check_ensemble_settings, checked_table, held_out_rows
 from metricfit.sklearn.inputs import checked_weights, constrained_metric, encoded
-from metricfit.sklearn.named import NamedEstimators, named
+from metricfit.sklearn.member_names import NamedEstimators, named
 from metricfit.sklearn.targets import Target, averaged_metric, has_many, plain_labels, target_of
-from metricfit.sklearn.top import top_rows
+from metricfit.sklearn.top_rows import top_rows
 
 __all__ = ["MetricEnsemble"]
 

@@ -11,7 +11,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from metricfit import Constraint, Metric, get_metric
-from metricfit.sklearn.cuts import CutRule
+from metricfit.sklearn.cut_curve import CutRule
 
 __all__ = ["CUTS", "check_settings", "checked_weights", "constrained_metric", "encoded"]
 

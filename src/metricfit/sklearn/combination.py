@@ -13,7 +13,7 @@ from metricfit import Metric
 from metricfit.sklearn.calibration import MixedCalibration, SigmoidCalibration
 from metricfit.sklearn.crossfit import Member
 from metricfit.sklearn.cuts import best_cut
-from metricfit.sklearn.weights import member_weights
+from metricfit.sklearn.member_weights import member_weights
 
 __all__ = ["Combination", "combined"]
 

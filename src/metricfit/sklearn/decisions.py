@@ -11,7 +11,8 @@ from scipy.special import expit, log_softmax, logit, softmax
 
 from metricfit import Metric
 from metricfit.sklearn.calibration import BetaCalibration
-from metricfit.sklearn.cuts import CutRule, cut_by
+from metricfit.sklearn.cut_curve import CutRule
+from metricfit.sklearn.cuts import cut_by
 
 __all__ = ["ClassDecision", "LabelDecision", "finite_logits", "mean_value"]
 

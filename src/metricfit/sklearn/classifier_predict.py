@@ -14,14 +14,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from metricfit import Metric
 from metricfit.sklearn.calibration import BetaCalibration
 from metricfit.sklearn.callbacks import completed_epochs
-from metricfit.sklearn.cut_curve import SLACK
-from metricfit.sklearn.cuts import CutRule
-from metricfit.sklearn.deciding import ClassDecision, LabelDecision
-from metricfit.sklearn.given import GivenRows
+from metricfit.sklearn.classifier_rows import GivenRows
+from metricfit.sklearn.cut_curve import SLACK, CutRule
+from metricfit.sklearn.decisions import ClassDecision, LabelDecision
 from metricfit.sklearn.network import LogitNet
 from metricfit.sklearn.rows import HeldOut, complete
 from metricfit.sklearn.targets import plain_labels
-from metricfit.sklearn.top import top_rows
+from metricfit.sklearn.top_rows import top_rows
 from metricfit.sklearn.training import release
 
 __all__ = ["TrainedNetwork"]
