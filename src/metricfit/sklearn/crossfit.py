@@ -179,7 +179,13 @@ def _fit_one(
 ) -> tuple[Any, FloatArray]:
     arguments = {} if weights is None else _weight_arguments(name, estimator, weights[train])
     model = estimator.fit(rows_of(X, train), labels[train], **arguments)
-    return model, _raw_scores(model, rows_of(X, test))
+    raw = _raw_scores(model, rows_of(X, test))
+    if np.isnan(raw).any():
+        raise ValueError(
+            f"the scores of {name} are NaN for {int(np.isnan(raw).sum())} of {len(raw)} rows that it has not "
+            "seen; look at its features, or leave this member out"
+        )
+    return model, raw
 
 
 def _raw_scores(model: Any, X: Any) -> FloatArray:
