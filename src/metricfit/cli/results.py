@@ -168,6 +168,7 @@ def _first_of(methods: list[Method], chosen: int) -> tuple[Method, ...]:
 
     Examples
     --------
+    >>> import numpy as np
     >>> one, other = (Method(name, np.zeros(1), [], 1, 0.0, 0.0) for name in ("one", "other"))
     >>> [method.name for method in _first_of([one, other], 1)]
     ['other', 'one']
