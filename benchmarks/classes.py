@@ -51,7 +51,7 @@ from sklearn.preprocessing import StandardScaler
 
 from metricfit import get_metric
 from metricfit.sklearn import MetricClassifier, MetricEnsemble
-from metricfit.sklearn.deciding import LabelDecision
+from metricfit.sklearn.decisions import LabelDecision
 
 METHODS = {
     "classes": (

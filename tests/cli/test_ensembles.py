@@ -98,7 +98,7 @@ def test_a_decision_of_plain_parts_is_that_of_the_ensemble(monkeypatch, tmp_path
     fitted = candidate.fit(rows, seed=0, steps=Silent(), checkpoints=tmp_path)
     assert isinstance(fitted.decision, Decision)
     (model,) = made
-    assert model.calibrator_.isotonic_ is not None
+    assert model.calibrator_.isotonic is not None
     new = random.normal(size=(200, 4)).astype(np.float32)
     np.testing.assert_allclose(
         fitted.decision.probabilities(new), model.predict_proba(new)[:, 1], rtol=1e-6, atol=1e-9

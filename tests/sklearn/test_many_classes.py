@@ -13,7 +13,7 @@ from sklearn.metrics import f1_score
 
 import metricfit as mf
 from metricfit.sklearn import MetricClassifier, MetricEnsemble
-from metricfit.sklearn.deciding import ClassDecision, LabelDecision, mean_value
+from metricfit.sklearn.decisions import ClassDecision, LabelDecision, mean_value
 
 NAMES = np.array(["bird", "cat", "dog"])
 

@@ -22,8 +22,8 @@ from metricfit.cli.class_decisions import ClassChoice, ClassModels
 from metricfit.cli.decisions import Decision, scores
 from metricfit.cli.kept_models import KeptModels
 from metricfit.sklearn import Cut, MetricClassifier
-from metricfit.sklearn.choosing import CutRule
-from metricfit.sklearn.deciding import ClassDecision
+from metricfit.sklearn.cut_curve import CutRule
+from metricfit.sklearn.decisions import ClassDecision
 from metricfit.sklearn.defaults import default_members
 
 __all__ = ["ClassEnsemble", "ClassModel", "class_candidates", "class_value", "shown_name"]

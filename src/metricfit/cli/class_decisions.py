@@ -12,7 +12,7 @@ from scipy.special import log_softmax
 from metricfit import Metric
 from metricfit.cli.decisions import Decision, Features, Kind, scores
 from metricfit.sklearn import MetricEnsemble
-from metricfit.sklearn.deciding import ClassDecision
+from metricfit.sklearn.decisions import ClassDecision
 
 __all__ = ["ClassChoice", "ClassModels"]
 

@@ -22,7 +22,7 @@ from metricfit.cli.tables import ClassTarget, label_text
 from metricfit.cli.training import Way
 from metricfit.report import ClassComparison, Method
 from metricfit.sklearn import Cut, MetricClassifier
-from metricfit.sklearn.deciding import ClassDecision
+from metricfit.sklearn.decisions import ClassDecision
 
 __all__ = ["ClassTask"]
 

@@ -14,7 +14,7 @@ from metricfit.cli.announced import Steps, models_of
 from metricfit.cli.candidates import FittedCandidate, TrainingRows, fit_ensemble
 from metricfit.cli.decisions import Decision
 from metricfit.sklearn import best_cut
-from metricfit.sklearn.choosing import CutRule
+from metricfit.sklearn.cut_curve import CutRule
 from metricfit.sklearn.defaults import default_members
 
 __all__ = ["PairCandidate", "pair_candidates"]

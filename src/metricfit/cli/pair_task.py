@@ -21,7 +21,7 @@ from metricfit.cli.tables import Target
 from metricfit.cli.training import Way, the_ways
 from metricfit.report import Comparison, Method
 from metricfit.sklearn import Cut, MetricClassifier
-from metricfit.sklearn.top import as_share
+from metricfit.sklearn.top_rows import as_share
 
 __all__ = ["PairTask"]
 

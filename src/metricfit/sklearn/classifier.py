@@ -14,14 +14,15 @@ from sklearn.utils import check_random_state
 
 from metricfit import Constraint, Metric
 from metricfit.sklearn.averaging import AveragedWeights
-from metricfit.sklearn.beta import BetaCalibration
+from metricfit.sklearn.calibration import BetaCalibration
 from metricfit.sklearn.callbacks import completed_epochs
-from metricfit.sklearn.deciding import ClassDecision, LabelDecision
+from metricfit.sklearn.classifier_predict import TrainedNetwork
+from metricfit.sklearn.cut_curve import CutRule
+from metricfit.sklearn.decisions import ClassDecision, LabelDecision
 from metricfit.sklearn.inputs import check_settings, constrained_metric
 from metricfit.sklearn.network import LogitNet, ModuleLike, build_module
 from metricfit.sklearn.rows import HeldOut, class_index, row_weights, split, two_classes
 from metricfit.sklearn.targets import averaged_metric, has_many, target_of
-from metricfit.sklearn.trained import TrainedNetwork
 from metricfit.sklearn.training import Training, make_net, next_rows, release
 
 __all__ = ["MetricClassifier"]
@@ -159,7 +160,7 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
         subject_to: Constraint | str | Sequence[Constraint | str] | None = None,
         module: ModuleLike = None,
         loss: Literal["metric", "cross-entropy"] = "metric",
-        cut: Literal["expected", "empirical", "zero"] = "expected",
+        cut: CutRule = "expected",
         pos_label: object = None,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         max_epochs: int = 100,

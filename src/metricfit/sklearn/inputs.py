@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +11,11 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from metricfit import Constraint, Metric, get_metric
+from metricfit.sklearn.cut_curve import CutRule
 
 __all__ = ["CUTS", "check_settings", "checked_weights", "constrained_metric", "encoded"]
 
-CUTS = ("expected", "empirical", "zero")
+CUTS = get_args(CutRule)
 
 
 def check_settings(model: Any, *, held_out: bool, groups: bool) -> None:

@@ -12,15 +12,15 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from metricfit import Metric
-from metricfit.sklearn.beta import BetaCalibration
+from metricfit.sklearn.calibration import BetaCalibration
 from metricfit.sklearn.callbacks import completed_epochs
-from metricfit.sklearn.deciding import ClassDecision, LabelDecision
-from metricfit.sklearn.given import GivenRows
+from metricfit.sklearn.classifier_rows import GivenRows
+from metricfit.sklearn.cut_curve import SLACK, CutRule
+from metricfit.sklearn.decisions import ClassDecision, LabelDecision
 from metricfit.sklearn.network import LogitNet
 from metricfit.sklearn.rows import HeldOut, complete
 from metricfit.sklearn.targets import plain_labels
-from metricfit.sklearn.threshold import SLACK
-from metricfit.sklearn.top import top_rows
+from metricfit.sklearn.top_rows import top_rows
 from metricfit.sklearn.training import release
 
 __all__ = ["TrainedNetwork"]
@@ -42,7 +42,7 @@ class TrainedNetwork(GivenRows):
     net_: LogitNet
     max_epochs: int
     patience: int
-    cut: str
+    cut: CutRule
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return how far each row is on the side of ``classes_[1]``: its logit less the threshold.
