@@ -100,15 +100,21 @@ class TrainedNetwork(GivenRows):
         truth = np.asarray(y) == self.classes_[self._positive]
         return float(self.metric_.score(truth, predicted, sample_weight=sample_weight))
 
-    def _decide(self, held_out: HeldOut) -> None:
-        """Choose offsets or cuts on the held-out rows, with the network that was kept."""
+    def _decide(self, held_out: HeldOut, trained: npt.NDArray[np.int64]) -> None:
+        """Choose offsets or cuts on the held-out rows, with the network that was kept.
+
+        `trained` are the labels that it was trained on.
+        """
         found: torch.Tensor = self.net_.forward(held_out.X, training=False)
         logits = found.cpu().double().numpy()
         given = self.metric_, logits, held_out.labels, held_out.weights, self.cut
         if self._kind == "classes":
             self.decision_ = ClassDecision.fit(*given, calibrated=False)
         else:
-            self.decision_ = LabelDecision.fit(*given, calibrated=False)
+            known = np.concatenate((trained, held_out.labels))
+            self.decision_ = LabelDecision.fit(*given, calibrated=False).constant(known)
+            if empty := np.flatnonzero(~known.any(axis=0)).tolist():
+                warnings.warn(f"no row has the labels {empty}; they are never predicted", stacklevel=4)
 
     def _undecided(self) -> ClassDecision | LabelDecision | None:
         """Return the decision of several classes or labels without any held-out rows."""
