@@ -252,7 +252,7 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
             rows, out = split(labels, self.validation_fraction, groups, self._seed)
             held_out = HeldOut(X[out], labels[out], None if weights is None else weights[out])
         if held_out is not None and held_out.weights is not None and not held_out.weights.any():
-            raise ValueError("the held-out rows weigh nothing; give rows of positive weight")
+            raise ValueError("all held-out rows have the weight 0; give rows of positive weight")
         training = Training(
             X[rows],
             labels[rows],

@@ -156,7 +156,7 @@ class TrainedNetwork(GivenRows):
         if best["one_class"]:
             warnings.warn(
                 f"the model predicts one class only on the held-out rows: either the features say little "
-                f"about the target, or {self.metric_.name} is highest so. Look at predict_proba, give "
+                f"about the target, or this maximises {self.metric_.name}. Look at predict_proba, give "
                 "other features or more rows, or choose another metric or constraint",
                 stacklevel=4,
             )

@@ -343,8 +343,8 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
         decided = np.unique(self._labels_of(self.oof_[rows] > cut.threshold))
         if len(decided) == 1:
             warnings.warn(
-                f"every out-of-fold row is decided to be {decided[0]}: the members tell the classes apart "
-                f"too little for {self.metric_.name}",
+                f"every out-of-fold row is predicted to be {decided[0]}: the members do not separate the "
+                f"classes well enough for {self.metric_.name}",
                 stacklevel=3,
             )
         if self.verbose > 0:
