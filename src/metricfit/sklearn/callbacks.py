@@ -155,7 +155,7 @@ class Resume(Callback):
             state = torch.load(self.path, weights_only=True, map_location=net.device)
         # torch raises what pickle and zip files raise; of text it takes the letters for instructions.
         except (pickle.UnpicklingError, RuntimeError, EOFError, LookupError, ValueError) as error:
-            raise ValueError(f"{self.path} is no checkpoint; remove it, or name another") from error
+            raise ValueError(f"{self.path} is not a checkpoint; remove it, or name another") from error
         if not isinstance(state, dict) or state.get("fingerprint") != self.fingerprint:
             raise ValueError(
                 f"the checkpoint {self.path} belongs to other data or settings; remove it, or name another"
@@ -164,7 +164,7 @@ class Resume(Callback):
             self._take_up(net, state)
         # What a state that does not fit is answered with depends on where it does not.
         except (_MisfitError, RuntimeError, LookupError, ValueError, TypeError, AttributeError) as error:
-            raise ValueError(f"{self.path} is no checkpoint; remove it, or name another") from error
+            raise ValueError(f"{self.path} is not a checkpoint; remove it, or name another") from error
 
     def _take_up(self, net: Any, state: dict[str, Any]) -> None:
         epochs = [{name: _plain(value) for name, value in row.items()} for row in state["epochs"]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,8 @@ HELD = 1.0
 PRIOR = 20.0
 # The common cuts that are tried.
 TRIED = 200
+# No logit is as large. Infinite scores are refused by the ranking metrics of scikit-learn.
+FAR = 1e6
 
 
 def mean_value(
@@ -135,6 +137,8 @@ class ClassDecision:
 class LabelDecision:
     """Decides every label by a cut of its own, which is near the common one where positives are few.
 
+    Labels that no row of the training has are never predicted, see :meth:`constant`.
+
     Attributes
     ----------
     cuts : ndarray of shape (labels,)
@@ -185,6 +189,19 @@ class LabelDecision:
         positives = labels.sum(axis=0)
         share = positives / (positives + prior) if prior > 0.0 else np.ones(len(columns))
         return cls(share * own + (1.0 - share) * common, calibrations)
+
+    def constant(self, labels: IntArray) -> LabelDecision:
+        """Return a decision that never predicts labels that no row has, and always those that all rows have.
+
+        Nothing can be learned of such labels, and their logits say nothing.
+
+        Examples
+        --------
+        >>> LabelDecision(np.zeros(2), ()).constant(np.array([[0, 1], [0, 0]])).predict(np.full((1, 2), 5.0))
+        array([[0, 1]])
+        """
+        shares = labels.mean(axis=0)
+        return replace(self, cuts=np.where(shares == 0.0, FAR, np.where(shares == 1.0, -FAR, self.cuts)))
 
     def predict(self, logits: FloatArray) -> IntArray:
         """Return 0 or 1 for every label."""

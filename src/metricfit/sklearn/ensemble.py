@@ -24,7 +24,7 @@ from metricfit.sklearn.defaults import default_members
 from metricfit.sklearn.ensemble_rows import check_ensemble_settings, checked_table, held_out_rows
 from metricfit.sklearn.inputs import checked_weights, constrained_metric, encoded
 from metricfit.sklearn.member_names import NamedEstimators, named
-from metricfit.sklearn.targets import Target, averaged_metric, has_many, plain_labels, target_of
+from metricfit.sklearn.targets import Target, averaged_metric, check_counts, has_many, plain_labels, target_of
 from metricfit.sklearn.top_rows import top_rows
 
 __all__ = ["MetricEnsemble"]
@@ -219,6 +219,7 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
     def _fit_many(self, X: Any, target: Target, sample_weight: Any, groups: Any) -> MetricEnsemble:
         """Fit the members for each class against the rest, or each label, and decide for all together."""
         columns = target.columns
+        check_counts(target)
         check_consistent_length(X, columns, sample_weight, groups)
         self.metric_ = averaged_metric(constrained_metric(self.metric, self.subject_to), self.pos_label)
         self.classes_, self._kind = target.classes, target.kind
@@ -291,7 +292,7 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
             return self._labels_of(top_rows(self.metric_, positive))
         return self._labels_of(positive > self.cut_)
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
         """Return the score of the prediction by ``metric_``, see :meth:`metricfit.Metric.score`.
 
         Predictions that break a constraint score below all that meet them. The plain number is
@@ -299,9 +300,10 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
         """
         predicted = self.predict(X)
         if self.decision_ is not None:
-            return float(self.metric_.score(plain_labels(y), predicted))
+            return float(self.metric_.score(plain_labels(y), predicted, sample_weight=sample_weight))
         positive = self.classes_[self._positive]
-        return float(self.metric_.score(np.asarray(y) == positive, predicted == positive))
+        truth = np.asarray(y) == positive
+        return float(self.metric_.score(truth, predicted == positive, sample_weight=sample_weight))
 
     @property
     def cut_(self) -> float:
@@ -341,8 +343,8 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
         decided = np.unique(self._labels_of(self.oof_[rows] > cut.threshold))
         if len(decided) == 1:
             warnings.warn(
-                f"every out-of-fold row is decided to be {decided[0]}: the members tell the classes apart "
-                f"too little for {self.metric_.name}",
+                f"every out-of-fold row is predicted to be {decided[0]}: the members do not separate the "
+                f"classes well enough for {self.metric_.name}",
                 stacklevel=3,
             )
         if self.verbose > 0:
