@@ -28,10 +28,10 @@ from metricfit.cli.folders import UNFINISHED, RunFolder
 from metricfit.cli.importance import column_importance
 from metricfit.cli.metrics_asked import read_metric, refuse_average
 from metricfit.cli.mistakes import UserMistakeError
-from metricfit.cli.model_files import Model, save_model
+from metricfit.cli.model_files import Model, save_encoder, save_model
 from metricfit.cli.reading import Reading, read_table
 from metricfit.cli.results import Result, ensemble_result, fast_result
-from metricfit.cli.tables import ClassTarget, Target, take_target, tidy
+from metricfit.cli.tables import ClassTarget, Target, about_large_numbers, take_target, tidy
 from metricfit.cli.terminal import Screen
 from metricfit.report import Comparison, render
 from metricfit.sklearn.top import as_share
@@ -138,6 +138,7 @@ def fit_table(options: FitOptions, screen: Screen) -> tuple[Comparison, bool]:
     whole = table
     table, about_columns = chosen_columns(table, target.name, drop=options.drop, keep=options.keep)
     notes += [*about_target, *about_columns]
+    notes += about_large_numbers(table)
     parts = _split(tidy(table), target, weights, options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # columns of one value or of gaps only are nothing to report
@@ -146,6 +147,7 @@ def fit_table(options: FitOptions, screen: Screen) -> tuple[Comparison, bool]:
     with folder:
         try:
             begun.write(folder.settings)
+            save_encoder(folder.results, encoder)
             result = _way(target, fast=options.fast)(
                 metric,
                 features,
