@@ -17,6 +17,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from metricfit.loss.entries import check_tensors
 from metricfit.loss.games import Outcome, play
 from metricfit.loss.gathering import gather_batch, is_parallel
 from metricfit.loss.path import on_device
@@ -219,12 +220,7 @@ def apply_metric_loss(
     """Return the loss alone, differentiable in every way that PyTorch has."""
     apply: Any
     loss: Tensor
-    for name, given in (("logits", logits), ("targets", targets)):
-        if not isinstance(given, Tensor):
-            raise TypeError(
-                f"{name} must be a tensor of PyTorch, not {type(given).__name__}; "
-                "convert them by torch.as_tensor"
-            )
+    check_tensors(logits=logits, targets=targets)
     if torch.compiler.is_compiling():
         # An exported program outlives the loss, and numbers of recorders mean nothing elsewhere.
         number = NOBODY if torch.compiler.is_exporting() else recorder

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from metricfit.loss.entries import check_tensors
+
 __all__ = ["SoftBatch", "is_usable", "soft_batch", "why_not_usable"]
 
 
@@ -38,6 +40,9 @@ def soft_batch(
     >>> batch.logits.shape, batch.weights.ravel()
     (torch.Size([2, 1, 1]), tensor([1., 0.]))
     """
+    check_tensors(logits=logits, targets=targets)
+    if sample_weight is not None:
+        check_tensors(sample_weight=sample_weight)
     if not logits.dtype.is_floating_point:
         raise TypeError(
             f"logits must be floating point numbers, not {logits.dtype}; give the model's raw scores, which "

@@ -55,6 +55,7 @@ def has_many(y: Any) -> bool:
     >>> has_many([0, 1, 1]), has_many([0, 1, 2]), has_many([[0, 1], [1, 1]])
     (False, True, True)
     """
+    _refuse_mixed(y)
     check_classification_targets(y)
     kind = type_of_target(y)
     if kind == "multiclass-multioutput":
@@ -62,6 +63,14 @@ def has_many(y: Any) -> bool:
     if kind.startswith("multilabel"):
         return True
     return len(np.unique(np.asarray(y))) > 2
+
+
+def _refuse_mixed(y: Any) -> None:
+    """Raise TypeError for texts beside numbers, which have no order."""
+    labels = np.empty(0) if issparse(y) else np.asarray(y)
+    kinds = {isinstance(label, str) for label in labels.ravel()} if labels.dtype.kind == "O" else ()
+    if len(kinds) > 1:
+        raise TypeError("the target holds texts and other values; give all labels as one type, such as text")
 
 
 def target_of(y: Any) -> Target:
