@@ -28,7 +28,7 @@ class Running:
     .. math:: \lambda_c \leftarrow
               \lambda_c \exp(\mathrm{rate} \cdot (\tau_c + \mathrm{margin} - m_c(\text{counts})))
 
-    within 0.01 to 100. In evaluation mode nothing moves.
+    between 0.01 and 100. In evaluation mode nothing moves.
 
     Parameters
     ----------
@@ -37,12 +37,12 @@ class Running:
     rate : float
         How fast multipliers move.
     start : float
-        Where they begin. A constraint that is hard to meet wants a larger number: the model is then led to
-        where the constraint holds before the objective matters.
+        Their first value. A constraint that is hard to meet needs a larger number: the model then first
+        learns to meet the constraint, before the objective matters.
     memory : float
         How many batches the counts remember.
     margin : float
-        By how much decisions are asked to be better than the bound, so that noise falls on the safe side.
+        By how much decisions should be better than the bound, as a reserve for noise.
 
     Examples
     --------
