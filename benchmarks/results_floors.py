@@ -12,7 +12,7 @@ from metricfit.experiments.writing import table
 MODELS = {"linear": "linear", "mlp": "network"}
 # Other methods of the file keep their names.
 NAMES = {
-    "cross-entropy, cut": "cross-entropy, cut tuned on the training rows",
+    "cross-entropy, cut": "cross-entropy, threshold tuned on the training rows",
     "game": "`MetricLoss`, constraint in the game",
     "running game": '`MetricLoss`, `constraints="running"`',
     "running soft": "`SoftMetricLoss`, running",

@@ -75,7 +75,7 @@ def steps(points: Sequence[Point], ensemble: Recorded) -> list[str]:
     for number, (theirs, ours) in enumerate((("network", "cross-entropy"), ("cross-entropy", ENSEMBLE))):
         less = ensemble.less(ours, theirs)
         rows.append([" → ".join(names[number : number + 2]), f"{less.mean:+z.3f}", *_counted(less.counts)])
-    return table(("from → to", "adds", "better / equal / worse", "cases"), rows)
+    return table(("from → to", "adds, on average", "better / equal / worse", "cases"), rows)
 
 
 def _counted(counts: tuple[int, int, int]) -> tuple[str, str]:
@@ -105,7 +105,7 @@ def rivals(points: Sequence[Point], spent: dict[str, Cost]) -> list[str]:
         )
     mine = spent.get("metricfit")
     head = (
-        "`MetricLoss`, cut at 0, against",
+        "`MetricLoss`, at 0, against",
         "cases",
         "better / equal / worse",
         "mean difference",

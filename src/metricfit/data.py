@@ -130,7 +130,7 @@ class PositiveSampler(Sampler[list[int]]):
         """Return how many negatives and positives an epoch has, repeated ones included."""
         rows = [len(part) for part in self._of_class]
         if (positives or share) and not rows[1]:
-            raise ValueError("the labels hold no positive; there is none to put into the batches")
+            raise ValueError("the labels hold no positive, so batches with positives are impossible")
         totals = [float(self._weights[part].sum()) for part in self._of_class]
         positive = round(n * totals[1] / sum(totals))
         # A class that is there is visited, however small its weight.

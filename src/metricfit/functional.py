@@ -127,7 +127,7 @@ def soft_metric_loss(
     settings, objective, missed = _SOFT_TERMS[_soft_terms(metric, *options, _name(metric))]
     if (missed is None) != (multipliers is None):
         raise ValueError(
-            "multipliers go with constraints: pass one number per constraint of the metric, or leave both "
+            "multipliers are for constraints: pass one number per constraint of the metric, or leave both "
             "out; mf.SoftMetricLoss moves them by itself"
         )
     return soft_loss(logits, targets, sample_weight, settings, temperature, objective, missed, multipliers)

@@ -89,7 +89,7 @@ def test_a_link_stays_a_link(folder, tmp_path_factory):
 @pytest.mark.parametrize(
     ("out", "sentence"),
     [
-        ("/", "is no run of metricfit"),
+        ("/", "is not a run of metricfit"),
         ("n" * 300, "File name too long"),
         ("n/" * 3000, "File name too long"),
         ("/proc/run", "cannot be written"),
@@ -177,7 +177,7 @@ def test_a_checkpoint_of_this_training_with_other_content_is_a_sentence(stopped,
     result = fit(stopped, "--resume", epochs=3)
     path.write_bytes(good)
     assert result.exit_code == 2, result.output
-    assert "is no checkpoint" in said(result)
+    assert "is not a checkpoint" in said(result)
     assert left_behind(path.parent) == ["ours.pt", "plain.pt", "tuned.pt"]
 
 
@@ -185,8 +185,8 @@ def test_predictions_that_cannot_be_written_are_a_sentence(finished):
     for out, sentence in [
         ("/proc/predictions.csv", "cannot be written"),
         (finished / ("p" * 300), "File name too long"),
-        ("/dev/full", "is no file that can be replaced"),
-        (finished, "is no file that can be replaced"),
+        ("/dev/full", "is not a file that can be replaced"),
+        (finished, "is not a file that can be replaced"),
     ]:
         result = run("predict", finished / "run", finished / "table.csv", "--out", out, "--overwrite")
         assert result.exit_code == 2, result.output

@@ -62,10 +62,10 @@ REFUSED = {
     "either.csv": (b"a,b;c\n1,2;3\n4,5;6\n", {}, "--delimiter comma or --delimiter semicolon"),
     "long.csv": (b"a,b\n1,2,5\n3,4,6\n", {}, "more values than its first line has names"),
     "ragged.csv": (b"a,b\n1,2\n3,4\n" * 20 + b"1,2,3\n", {}, "cannot be read as a table"),
-    "torn.jsonl": (b'{"a": 1}\n{"a": \n', {}, "line 2 is no JSON"),
+    "torn.jsonl": (b'{"a": 1}\n{"a": \n', {}, "line 2 is not valid JSON"),
     "numbers.jsonl": (b"1\n2\n", {}, "every line must hold objects"),
     "deep.json": (b"[" * 100_000, {}, "nested too deeply"),
-    "half.jsonl": (b'{"a": "\\ud800"}\n', {}, "half of a character"),
+    "half.jsonl": (b'{"a": "\\ud800"}\n', {}, "an incomplete character"),
     "torn.csv.gz": (gzip.compress(b"a,b\n1,2\n" * 100)[:-20], {}, "cannot be read as a table"),
     "unpacked.csv.gz": (b"a,b\n1,2\n", {}, "cannot be read as a table"),
 }

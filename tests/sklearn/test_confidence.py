@@ -11,7 +11,7 @@ import metricfit as mf
 from metricfit.sklearn import MetricEnsemble
 from metricfit.sklearn.binomial import as_share, bounds
 from metricfit.sklearn.confidence import NotShownError, confident_cut, need_enough_rows
-from metricfit.sklearn.cuts import CutCurve
+from metricfit.sklearn.cut_curve import CutCurve
 
 SHARES = [
     mf.recall >= 0.8,
@@ -133,8 +133,8 @@ def test_a_promise_that_the_rows_do_not_support_is_refused():
     [
         ({"confidence": 1.5}, None, "confidence must be between 0 and 1"),
         ({"holdout": 0.0}, None, "holdout must be between 0 and 1"),
-        ({"subject_to": None}, None, "needs constraints to promise"),
-        ({}, np.ones(100), "rows that are independent and count alike"),
+        ({"subject_to": None}, None, "confidence needs a constraint"),
+        ({}, np.ones(100), "independent rows of equal weight"),
     ],
 )
 def test_bad_arguments_raise_a_clear_error(settings, weights, sentence):

@@ -44,7 +44,7 @@ def find_encoding(name: str, opened: Callable[[], IO[bytes]]) -> tuple[str, list
         while block:
             if b"\0" in block:
                 raise UserMistakeError(
-                    f"{name} holds zero bytes, so that it is no text in UTF-8. Save it as CSV in UTF-8, or "
+                    f"{name} holds zero bytes, so it is not text in UTF-8. Save it as CSV in UTF-8, or "
                     f"give its encoding, such as --encoding utf-16."
                 )
             try:

@@ -40,7 +40,7 @@ def read_description(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
         description = json.loads(text)
-        json.dumps(description, ensure_ascii=False).encode()  # half of a character cannot be printed
+        json.dumps(description, ensure_ascii=False).encode()  # an incomplete character cannot be printed
     except (ValueError, RecursionError):
         raise foreign from None
     if not isinstance(description, dict):

@@ -164,7 +164,7 @@ class RunFolder:
             )
         if DESCRIPTION not in held and held not in ([], [UNFINISHED]):
             raise UserMistakeError(
-                f"{self.shown} exists and is no run of metricfit; choose another name for --out."
+                f"{self.shown} exists and is not a run of metricfit; choose another name for --out."
             )
         if DESCRIPTION in held and not self.overwrite:
             raise UserMistakeError(

@@ -80,14 +80,14 @@ def read_table(path: Path, reading: Reading | None = None) -> tuple[pd.DataFrame
     >>> read_table(Path("notes.docx"))
     Traceback (most recent call last):
         ...
-    metricfit.cli.mistakes.UserMistakeError: notes.docx is no table that can be read; give ...
+    metricfit.cli.mistakes.UserMistakeError: notes.docx is not a table that can be read; give ...
     """
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packed = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSED else ""
     kind = suffixes[-1] if suffixes else ""
     if kind not in (*DELIMITED, *JSON, *PARQUET) or (packed and kind in PARQUET):
         hint = " Save the sheet as CSV." if kind in (".xls", ".xlsx", ".ods") else ""
-        raise UserMistakeError(f"{path} is no table that can be read; give {FORMATS}.{hint}")
+        raise UserMistakeError(f"{path} is not a table that can be read; give {FORMATS}.{hint}")
     try:
         if not path.is_file():
             near = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
@@ -192,9 +192,9 @@ def _loaded(text: str, where: str) -> Any:
         if "\\ud" in text.lower():
             json.dumps(found, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise ValueError(f"{where} holds half of a character") from None
+        raise ValueError(f"{where} holds an incomplete character") from None
     except json.JSONDecodeError as error:
-        raise ValueError(f"{where} is no JSON: {error.msg}") from None
+        raise ValueError(f"{where} is not valid JSON: {error.msg}") from None
     except RecursionError:
         raise ValueError(f"{where} is nested too deeply") from None
     return found

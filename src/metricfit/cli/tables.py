@@ -212,7 +212,7 @@ def _refuse_alike(name: str, values: list[str]) -> None:
 def _positive_text(name: str, counts: pd.Series[int], positive: str | None) -> str:
     if positive is not None:
         if positive not in counts.index:
-            raise UserMistakeError(f"{positive} is no value of {name}; it has {listed(counts.index)}.")
+            raise UserMistakeError(f"{positive} is not a value of {name}; it has {listed(counts.index)}.")
         return positive
     for text in counts.index:
         if text.lower() in ("1", "true", "yes"):

@@ -18,8 +18,7 @@ from metricfit.experiments.judging import Judge, judges_for
 from metricfit.experiments.loading import Prepared, derived_seed
 from metricfit.experiments.metrics import METRICS
 from metricfit.experiments.runs import Run
-from metricfit.sklearn import MetricEnsemble
-from metricfit.sklearn.threshold import Cut
+from metricfit.sklearn import Cut, MetricEnsemble
 
 __all__ = ["fit"]
 

@@ -207,7 +207,8 @@ def _as_array(given: ArrayLike, what: str) -> NDArray[np.generic]:
         # PyTorch does not convert tensors that require a gradient.
         reason = str(error).rstrip(".")
         raise ValueError(
-            f"{what} are no array: {reason}; pass {what}.detach(), since solve has no gradient"
+            f"{what} cannot be converted to an array: {reason}; pass {what}.detach(), "
+            "since solve has no gradient"
         ) from error
     except (TypeError, ValueError) as error:
         raise ValueError(f"{what} must be real numbers, one per item: {error}") from error

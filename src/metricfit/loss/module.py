@@ -31,7 +31,7 @@ from metricfit.metrics import Metric, get_metric
 __all__ = ["MetricLoss"]
 
 ONE_LABEL = (
-    "constraints over the data are for logits of one column here; make one MetricLoss per label, or use "
+    "running constraints in MetricLoss need logits of one column; make one MetricLoss per label, or use "
     "mf.SoftMetricLoss with mf.Running(labels=...)"
 )
 

@@ -111,7 +111,7 @@ class RunningConstraints(nn.Module):
         if decided.shape != self.counts.shape:
             raise ValueError(
                 f"the running constraints are for {self.counts.shape[1]} labels and the batch has "
-                f"{decided.shape[1]}; say so by constraints=mf.Running(labels={decided.shape[1]})"
+                f"{decided.shape[1]}; set constraints=mf.Running(labels={decided.shape[1]})"
             )
         if self.counts.device != decided.device:
             self.to(decided.device)

@@ -6,7 +6,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from metricfit.loss.classes import as_columns, chosen_class
+from metricfit.loss.classes import as_columns, check_tensors, chosen_class
 from metricfit.loss.gathering import add_over_ranks, is_parallel
 from metricfit.loss.operator import is_watched
 from metricfit.loss.running import RunningConstraints
@@ -50,11 +50,10 @@ def soft_loss(
     >>> soft_loss(torch.zeros(4), torch.ones(4), None, settings, 1.0, SoftObjective(mf.accuracy))
     tensor(0.5000)
     """
-    exclusive = False
-    if isinstance(logits, Tensor) and isinstance(targets, Tensor):
-        average, ignored = settings.average, settings.ignore_index
-        columns = as_columns(logits, targets, average, settings.metric.average, ignored, softmax=True)
-        logits, targets, exclusive = chosen_class(columns, average)
+    check_tensors(logits=logits, targets=targets)
+    average, ignored = settings.average, settings.ignore_index
+    columns = as_columns(logits, targets, average, settings.metric.average, ignored, softmax=True)
+    logits, targets, exclusive = chosen_class(columns, average)
     batch = soft_batch(logits, targets, sample_weight, settings.ignore_index)._replace(exclusive=exclusive)
     counts = count_batch(batch, settings, temperature)
     decided = None if running is None else decisions(batch, per_label=settings.per_label)

@@ -133,6 +133,6 @@ def hint(name: str) -> str:
             f"{guess} counts mistakes: it is 1 - {right}; take {right}, or bound it, as in {right} >= 0.9; "
         )
     if guess in _OF_SCORES:
-        return f"{guess} is of scores and not of one confusion matrix, so that no formula gives it; "
+        return f"{guess} judges scores and not one confusion matrix, so it cannot be a formula; "
     meant = f"{guess}, which is {ALIASES[guess]}" if guess in ALIASES else guess
     return f"did you mean {meant}? "

@@ -67,8 +67,8 @@ def checked(expression: object) -> sp.Expr:
     for symbol in sorted(written.free_symbols, key=str):
         if symbol not in _in_counts():
             raise UnsupportedMetricError(
-                f"{formula_text(written)} holds {symbol}, which is not on the confusion matrix; write it "
-                f"with the cells {', '.join(CELLS)} and the sums {', '.join(SUMS)}"
+                f"{formula_text(written)} holds {symbol}, which is not a count of the confusion matrix; "
+                f"write it with the cells {', '.join(CELLS)} and the sums {', '.join(SUMS)}"
             )
     refuse_unreal(written, written)
     for part in sp.preorder_traversal(written):

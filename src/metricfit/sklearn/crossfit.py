@@ -110,7 +110,7 @@ def _enough_folds(folds: int, labels: IntArray, groups: Any) -> int:
         )
     if most < folds:
         warnings.warn(
-            f"the rarer class has {most} {what} only, so that cv={folds} becomes cv={most}", stacklevel=4
+            f"the rarer class has {most} {what} only, so cv={folds} becomes cv={most}", stacklevel=4
         )
     return min(folds, most)
 

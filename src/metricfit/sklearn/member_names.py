@@ -85,7 +85,7 @@ class NamedEstimators(BaseEstimator):
             name, _, setting = key.partition("__")
             if name not in members:
                 raise ValueError(
-                    f"{key!r} is no setting of {type(self).__name__}; it has {', '.join([*own, *members])}"
+                    f"{key!r} is not a setting of {type(self).__name__}; it has {', '.join([*own, *members])}"
                 )
             if setting:
                 inner.setdefault(name, {})[setting] = value
