@@ -11,6 +11,8 @@ benchmarks/pages/NAME.md. A test compares the pages with what this program makes
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -150,6 +152,8 @@ def main() -> None:
     found = evidence()
     for path, text in pages(found).items():
         path.write_text(text, encoding="utf-8")
+    # The description of the package is made of the README.
+    subprocess.run([sys.executable, str(ROOT / "packaging" / "describe.py")], check=True)
     figures(found, DOCS / "images")
 
 
