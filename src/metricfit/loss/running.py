@@ -34,7 +34,7 @@ class Running:
               \ell_c \leftarrow \ell_c \exp(\mathrm{rate} \cdot v_c), \qquad
               \lambda_c = \ell_c \exp(\mathrm{gain} \cdot v_c),
 
-    within 0.01 to 100, and with :math:`v_c` cut off at 0.1 either way. This is a proportional and integral
+    between 0.01 and 100, and with :math:`v_c` cut off at 0.1 either way. This is a proportional and integral
     controller on a logarithmic scale: the level :math:`\ell_c` finds the size that keeps the constraint, and
     the second factor answers a violation at once, so that the two do not swing around each other. (A
     controller of this kind for multipliers is nuPI, Sohrabi et al., ICML 2024.) In evaluation mode nothing
@@ -55,12 +55,12 @@ class Running:
     gain : float
         How strongly multipliers answer the violation of the moment.
     start : float
-        Where levels begin. A constraint that is hard to meet wants a larger number: the model is then led to
-        where the constraint holds before the objective matters.
+        Where levels begin. A constraint that is hard to meet needs a larger number: the model then first
+        learns to meet the constraint, before the objective matters.
     memory : float
         How many batches the counts remember.
     margin : float
-        By how much decisions are asked to be better than the bound, so that noise falls on the safe side.
+        By how much decisions should be better than the bound, as a reserve for noise.
 
     Examples
     --------

@@ -6,7 +6,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from metricfit.loss.classes import as_columns, check_tensors, chosen_class
+from metricfit.loss.classes import as_columns, chosen_class
+from metricfit.loss.entries import check_tensors
 from metricfit.loss.gathering import add_over_ranks, is_parallel
 from metricfit.loss.operator import is_watched
 from metricfit.loss.running import RunningConstraints
@@ -50,7 +51,8 @@ def soft_loss(
     >>> soft_loss(torch.zeros(4), torch.ones(4), None, settings, 1.0, SoftObjective(mf.accuracy))
     tensor(0.5000)
     """
-    check_tensors(logits=logits, targets=targets)
+    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+    check_tensors(logits=logits, targets=targets, **weights)
     average, ignored = settings.average, settings.ignore_index
     columns = as_columns(logits, targets, average, settings.metric.average, ignored, softmax=True)
     logits, targets, exclusive = chosen_class(columns, average)
