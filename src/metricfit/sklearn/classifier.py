@@ -50,9 +50,12 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
         The network: a module, of which a copy is trained, or a function (or class) that makes one from the
         number of features. It returns one logit per row, or one per class or label if there are several. By
         default two hidden layers of 100 units.
-    loss : {"metric", "cross-entropy"}
-        "cross-entropy" trains the same network in the same way for cross-entropy, to compare with; the
-        metric then only chooses the epoch and the cut.
+    loss : {"metric", "soft", "cross-entropy"}
+        "soft" trains with :class:`metricfit.SoftMetricLoss`, for any formula; constraints then follow the
+        decisions on the training rows. It takes a fifth of the epochs, ten at most, for cross-entropy first,
+        and leaves `scale`, `solver`, `tol` and `group_size` aside. "cross-entropy" trains the same network
+        in the same way for cross-entropy, to compare with; the metric then only chooses the epoch and the
+        cut.
     cut : {"expected", "empirical", "zero"}
         The logit above which a row is predicted positive. "expected" calibrates the logits on the held-out
         rows and takes the cut at which the metric of the expected confusion matrix is largest; "empirical"
@@ -160,7 +163,7 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
         *,
         subject_to: Constraint | str | Sequence[Constraint | str] | None = None,
         module: ModuleLike = None,
-        loss: Literal["metric", "cross-entropy"] = "metric",
+        loss: Literal["metric", "soft", "cross-entropy"] = "metric",
         cut: CutRule = "expected",
         pos_label: object = None,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
