@@ -34,7 +34,7 @@ from sklearn.preprocessing import StandardScaler
 import metricfit as mf
 from metricfit.sklearn import MetricEnsemble
 from metricfit.sklearn.confidence import NotShownError, confident_cut, need_enough_rows
-from metricfit.sklearn.cuts import CutCurve
+from metricfit.sklearn.cut_curve import CutCurve
 
 SETS = ("adult", "bankmarketing", "californiahousing", "default", "htru2", "letter")
 # Objective and constraint; the last two have no exact test, and use bounds of the rates.

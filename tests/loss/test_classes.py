@@ -264,3 +264,33 @@ def test_masks_compile():
 def test_bad_masks_are_refused_in_a_sentence(options, targets, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         mf.MetricLoss("f1", **options)(torch.zeros(2, 3, 4, 4), targets)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_further_dimensions_are_those_of_cross_entropy(loss):
+    """Sequences and volumes: (n, classes, ...) with indices of classes of shape (n, ...)."""
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(2, 3, 12, generator=generator, dtype=torch.float64)
+    targets = torch.randint(0, 3, (2, 12), generator=generator)
+    criterion = LOSSES[loss]("f1")
+    torch.nn.functional.cross_entropy(logits, targets)
+    expected = criterion(logits.reshape(2, 3, 3, 4), targets.reshape(2, 3, 4))
+    torch.testing.assert_close(criterion(logits, targets), expected)
+    volume = logits.reshape(2, 3, 3, 2, 2), targets.reshape(2, 3, 2, 2)
+    torch.testing.assert_close(criterion(*volume), expected)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_masks_of_one_class_may_lack_its_dimension(loss):
+    logits = torch.randn(2, 1, 6, 6, generator=torch.Generator().manual_seed(0))
+    masks = torch.randint(0, 2, (2, 6, 6), generator=torch.Generator().manual_seed(0))
+    criterion = LOSSES[loss]("f1")
+    assert criterion(logits, masks) == criterion(logits, masks.unsqueeze(1))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_anything_but_tensors_is_refused_in_a_sentence(loss):
+    with pytest.raises(TypeError, match="logits must be a tensor of PyTorch, not list"):
+        LOSSES[loss]("f1")([0.5, -0.5], torch.tensor([1, 0]))
+    with pytest.raises(TypeError, match="targets must be a tensor of PyTorch, not ndarray"):
+        LOSSES[loss]("f1")(torch.zeros(2), np.zeros(2))

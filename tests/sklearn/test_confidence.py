@@ -11,7 +11,7 @@ import metricfit as mf
 from metricfit.sklearn import MetricEnsemble
 from metricfit.sklearn.binomial import as_share, bounds
 from metricfit.sklearn.confidence import NotShownError, confident_cut, need_enough_rows
-from metricfit.sklearn.cuts import CutCurve
+from metricfit.sklearn.cut_curve import CutCurve
 
 SHARES = [
     mf.recall >= 0.8,

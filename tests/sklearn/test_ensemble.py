@@ -121,7 +121,7 @@ def test_what_predicts_is_the_average_of_all_models(data):
             floor = model.members_[name].floor
             scores = [logit(one.predict_proba(X)[:, 1].clip(floor, 1 - floor)) for one in models]
         total = total + share * model.calibrators_[name].logits(np.mean(scores, axis=0))
-    expected = model.calibrator_.probabilities(total)
+    expected = model.calibrator_(total)
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], expected)
     np.testing.assert_array_equal(model.predict(X) == 1, expected > model.cut_)
     np.testing.assert_array_equal(model.predict(X) == 1, model.decision_function(X) > 0)

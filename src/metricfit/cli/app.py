@@ -223,7 +223,8 @@ def fit(
     from metricfit.cli.terminal import INTERRUPTED, answering
 
     with answering(as_json=as_json):
-        from metricfit.cli.fitting import FitOptions, fit_table
+        from metricfit.cli.fit_options import FitOptions
+        from metricfit.cli.fitting import fit_table
         from metricfit.cli.mistakes import UserMistakeError
         from metricfit.cli.reading import Reading
         from metricfit.cli.terminal import Screen

@@ -12,6 +12,7 @@ from typing import Any
 import joblib
 import torch
 
+from metricfit.experiments.datasets import DATASETS
 from metricfit.experiments.fetching import UnavailableError
 from metricfit.experiments.fitting import fit
 from metricfit.experiments.journal import append, read
@@ -109,7 +110,8 @@ def _fill(run: Run, folder: Path | None, partial: bool, device: str) -> dict[str
         return train(run, data, device) if RECIPES[run.loss].network else fit(run, data)
 
 
-@lru_cache(maxsize=2)
+# All of them, since an experiment may go round them.
+@lru_cache(maxsize=len(DATASETS))
 def _prepared(dataset: str, seed: int, folder: Path | None, partial: bool) -> Prepared:
     return load(dataset, seed, folder, partial=partial)
 

@@ -7,7 +7,14 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-__all__ = ["Columns", "as_columns", "chosen_class", "looks_at_values", "margins", "one_against_rest"]
+__all__ = [
+    "Columns",
+    "as_columns",
+    "chosen_class",
+    "looks_at_values",
+    "margins",
+    "one_against_rest",
+]
 
 
 class Columns(NamedTuple):
@@ -31,8 +38,9 @@ def as_columns(
 
     Parameters
     ----------
-    logits : Tensor, shape (n, classes) or (images, classes, height, width)
-    targets : Tensor, shape (n,), (n, 1) or (images, height, width)
+    logits : Tensor, shape (n, classes) or (n, classes, ...)
+        With further dimensions, as of sequences, masks or volumes, as for cross-entropy.
+    targets : Tensor, shape (n,), (n, 1) or (n, ...)
         Integers. With any other shape nothing is done.
     average : str or int
         That of the loss.
@@ -62,7 +70,11 @@ def as_columns(
             'them; take mf.accuracy, or average="macro" or "weighted"'
         )
     targets = targets.reshape(logits.shape[:1] + logits.shape[2:])
-    return one_against_rest(logits, targets, ignore_index, softmax=softmax)
+    columns = one_against_rest(logits, targets, ignore_index, softmax=softmax)
+    if logits.dim() != 3:
+        return columns
+    # A sequence is a mask of width 1.
+    return Columns(columns.logits.unsqueeze(3), columns.targets.unsqueeze(3), True)
 
 
 def one_against_rest(
@@ -176,6 +188,6 @@ def _logits_of_softmax(logits: Tensor) -> Tensor:
 def _are_classes(logits: Tensor, targets: Tensor) -> bool:
     if logits.dim() == 2 and logits.shape[1] > 1:
         return tuple(targets.shape) in ((logits.shape[0],), (logits.shape[0], 1))
-    if logits.dim() == 4 and logits.shape[1] > 1:
+    if logits.dim() > 2 and logits.shape[1] > 1:
         return tuple(targets.shape) == (logits.shape[0], *logits.shape[2:])
     return False

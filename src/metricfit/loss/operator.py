@@ -219,12 +219,6 @@ def apply_metric_loss(
     """Return the loss alone, differentiable in every way that PyTorch has."""
     apply: Any
     loss: Tensor
-    for name, given in (("logits", logits), ("targets", targets)):
-        if not isinstance(given, Tensor):
-            raise TypeError(
-                f"{name} must be a tensor of PyTorch, not {type(given).__name__}; "
-                "convert them by torch.as_tensor"
-            )
     if torch.compiler.is_compiling():
         # An exported program outlives the loss, and numbers of recorders mean nothing elsewhere.
         number = NOBODY if torch.compiler.is_exporting() else recorder
@@ -300,8 +294,8 @@ def _checked_targets(logits: Tensor, targets: Tensor) -> Tensor:
     if logits.dim() not in (1, 2):
         raise ValueError(
             "logits must have the shape (n,), (n, 1), (n, labels), (n, classes) or (images, classes, height, "
-            f"width), not {tuple(logits.shape)}; a loss is over a batch, and one game over all entries is "
-            "that of logits.flatten() and targets.flatten()"
+            f"width), not {tuple(logits.shape)}; add the dimension of classes to masks by unsqueeze(1), or "
+            "make one game of all entries by logits.flatten() and targets.flatten()"
         )
     if logits.device != targets.device:
         raise ValueError(f"logits are on {logits.device} and targets on {targets.device}; move one of them")

@@ -17,8 +17,9 @@ from skorch.history import History
 from metricfit import Metric
 from metricfit.data import PositiveSampler
 from metricfit.sklearn.averaging import AveragedWeights
-from metricfit.sklearn.beta import BetaCalibration
-from metricfit.sklearn.threshold import Cut, best_cut, cut_at, expected_cut, expected_value
+from metricfit.sklearn.calibration import BetaCalibration
+from metricfit.sklearn.cut_curve import Cut, CutRule
+from metricfit.sklearn.cuts import cut_by, expected_value
 
 __all__ = ["Progress", "Reshuffling", "Resume", "ValidationMetric", "completed_epochs"]
 
@@ -49,7 +50,11 @@ class ValidationMetric(Callback):
     """
 
     def __init__(
-        self, metric: Metric, labels: np.ndarray[Any, Any], weights: np.ndarray[Any, Any] | None, cut: str
+        self,
+        metric: Metric,
+        labels: np.ndarray[Any, Any],
+        weights: np.ndarray[Any, Any] | None,
+        cut: CutRule,
     ) -> None:
         self.metric = metric
         self.labels = labels
@@ -71,7 +76,7 @@ class ValidationMetric(Callback):
         self.logits_ = []
         curve = BetaCalibration.fit(scores, self.labels, self.weights)
         chances = curve(scores)
-        cut = self._cut(scores, chances)
+        cut = cut_by(self.cut, self.metric, scores, self.labels, chances, weights=self.weights)
         expected = expected_value(self.metric, scores, chances, cut.threshold, weights=self.weights)
         predicted = scores > cut.threshold
         found = {
@@ -85,13 +90,6 @@ class ValidationMetric(Callback):
         }
         for name, value in found.items():
             net.history.record(name, value)
-
-    def _cut(self, scores: np.ndarray[Any, Any], chances: np.ndarray[Any, Any]) -> Cut:
-        if self.cut == "expected":
-            return expected_cut(self.metric, scores, self.labels, chances, weights=self.weights)
-        if self.cut == "empirical" or self.metric.size is not None:
-            return best_cut(self.metric, scores, self.labels, weights=self.weights)
-        return cut_at(self.metric, scores, self.labels, weights=self.weights)
 
 
 class Reshuffling(Callback):

@@ -14,14 +14,15 @@ from sklearn.utils import check_random_state
 
 from metricfit import Constraint, Metric
 from metricfit.sklearn.averaging import AveragedWeights
-from metricfit.sklearn.beta import BetaCalibration
+from metricfit.sklearn.calibration import BetaCalibration
 from metricfit.sklearn.callbacks import completed_epochs
-from metricfit.sklearn.deciding import ClassDecision, LabelDecision
+from metricfit.sklearn.classifier_predict import TrainedNetwork
+from metricfit.sklearn.cut_curve import CutRule
+from metricfit.sklearn.decisions import ClassDecision, LabelDecision
 from metricfit.sklearn.inputs import check_settings, constrained_metric
 from metricfit.sklearn.network import LogitNet, ModuleLike, build_module
 from metricfit.sklearn.rows import HeldOut, class_index, row_weights, split, two_classes
 from metricfit.sklearn.targets import averaged_metric, has_many, target_of
-from metricfit.sklearn.trained import TrainedNetwork
 from metricfit.sklearn.training import Training, make_net, next_rows, release
 
 __all__ = ["MetricClassifier"]
@@ -125,7 +126,8 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
     A metric without an average is taken as the mean over classes or labels, ``metric.macro()``;
     ``metric.averaged("weighted")`` weights them by their rows. Classes are decided by the largest
     logit plus an offset per class, labels by a cut per label that is near the common cut where
-    positives are few; `cut` says how these are found. Constraints and `pos_label` are for two classes.
+    positives are few; `cut` says how these are found. A label that no row has is never predicted, and one
+    that all rows have always. Constraints and `pos_label` are for two classes.
 
     With a metric of one size, as ``"precision@100"`` or ``"precision@5%"``, the prediction is positive for so
     many of the rows that are given together. A whole number is meant of as many rows as :meth:`fit` had:
@@ -159,7 +161,7 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
         subject_to: Constraint | str | Sequence[Constraint | str] | None = None,
         module: ModuleLike = None,
         loss: Literal["metric", "cross-entropy"] = "metric",
-        cut: Literal["expected", "empirical", "zero"] = "expected",
+        cut: CutRule = "expected",
         pos_label: object = None,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         max_epochs: int = 100,
@@ -268,7 +270,7 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
             net.fit(training.table(), None)
         self._keep(net, stopping)
         if self._kind is not None and held_out is not None:
-            self._decide(held_out)
+            self._decide(held_out, training.labels)
         return self
 
     def partial_fit(

@@ -14,17 +14,18 @@ from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from metricfit import Constraint, Metric
-from metricfit.sklearn.choosing import CutRule, cut_curve, warned_cut
-from metricfit.sklearn.combining import combined
+from metricfit.sklearn.combination import combined
 from metricfit.sklearn.confidence import confident_cut
 from metricfit.sklearn.crossfit import crossfit, make_folds, rows_of
-from metricfit.sklearn.deciding import ClassDecision, LabelDecision, finite_logits
+from metricfit.sklearn.cut_curve import SLACK, Cut, CutCurve, CutRule
+from metricfit.sklearn.cuts import cut_by
+from metricfit.sklearn.decisions import ClassDecision, LabelDecision, finite_logits
 from metricfit.sklearn.defaults import default_members
-from metricfit.sklearn.ensemble_inputs import check_ensemble_settings, checked_table, held_out_rows
+from metricfit.sklearn.ensemble_rows import check_ensemble_settings, checked_table, held_out_rows
 from metricfit.sklearn.inputs import checked_weights, constrained_metric, encoded
-from metricfit.sklearn.named import NamedEstimators, named
-from metricfit.sklearn.targets import Target, averaged_metric, has_many, plain_labels, target_of
-from metricfit.sklearn.top import top_rows
+from metricfit.sklearn.member_names import NamedEstimators, named
+from metricfit.sklearn.targets import Target, averaged_metric, check_counts, has_many, plain_labels, target_of
+from metricfit.sklearn.top_rows import top_rows
 
 __all__ = ["MetricEnsemble"]
 
@@ -89,9 +90,9 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
         The fitted models of the members that count, ``members_[name].models``.
     weights_ : dict of str to float
         The shares of all members; they add up to 1.
-    calibrators_ : dict of str to SigmoidCalibrator
+    calibrators_ : dict of str to SigmoidCalibration
         What makes logits of the scores of a member.
-    calibrator_ : MixedCalibrator
+    calibrator_ : MixedCalibration
         What makes probabilities of the weighted logits.
     oof_ : ndarray of shape (n,)
         The calibrated probability that each row is positive, by models that have not seen it; NaN for rows
@@ -218,6 +219,7 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
     def _fit_many(self, X: Any, target: Target, sample_weight: Any, groups: Any) -> MetricEnsemble:
         """Fit the members for each class against the rest, or each label, and decide for all together."""
         columns = target.columns
+        check_counts(target)
         check_consistent_length(X, columns, sample_weight, groups)
         self.metric_ = averaged_metric(constrained_metric(self.metric, self.subject_to), self.pos_label)
         self.classes_, self._kind = target.classes, target.kind
@@ -290,7 +292,7 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
             return self._labels_of(top_rows(self.metric_, positive))
         return self._labels_of(positive > self.cut_)
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
         """Return the score of the prediction by ``metric_``, see :meth:`metricfit.Metric.score`.
 
         Predictions that break a constraint score below all that meet them. The plain number is
@@ -298,9 +300,10 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
         """
         predicted = self.predict(X)
         if self.decision_ is not None:
-            return float(self.metric_.score(plain_labels(y), predicted))
+            return float(self.metric_.score(plain_labels(y), predicted, sample_weight=sample_weight))
         positive = self.classes_[self._positive]
-        return float(self.metric_.score(np.asarray(y) == positive, predicted == positive))
+        truth = np.asarray(y) == positive
+        return float(self.metric_.score(truth, predicted == positive, sample_weight=sample_weight))
 
     @property
     def cut_(self) -> float:
@@ -326,12 +329,16 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
     ) -> None:
         """Choose the cut, and warn of what is wrong with it."""
         rows = fitted[~np.isnan(self.oof_[fitted])]
-        counts = None if weights is None else weights[rows]
-        curve = cut_curve(self.oof_[rows], labels[rows], counts, self.cut)
+        chances, truth, limits = self.oof_[rows], labels[rows], (0.0, 1.0)
         if held_out is not None and self.confidence is not None:
-            cut = confident_cut(self.metric_, curve, self.oof_[held_out], labels[held_out], self.confidence)
+            plan = CutCurve.of(chances, chances if self.cut == "expected" else truth, limits=limits)
+            cut = confident_cut(self.metric_, plan, self.oof_[held_out], labels[held_out], self.confidence)
         else:
-            cut = warned_cut(self.metric_, curve)
+            counts = None if weights is None else weights[rows]
+            cut = cut_by(
+                self.cut, self.metric_, chances, truth, chances, neutral=0.5, weights=counts, limits=limits
+            )
+            self._warn_of_constraints(cut)
         self.cuts_ = {self.classes_[self._positive]: cut}
         decided = np.unique(self._labels_of(self.oof_[rows] > cut.threshold))
         if len(decided) == 1:
@@ -342,6 +349,14 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
             )
         if self.verbose > 0:
             print(f"cut at the probability {cut.threshold:.3g}: {self.metric_.name} {cut.value:.3f}")
+
+    def _warn_of_constraints(self, cut: Cut) -> None:
+        if cut.violation > SLACK:
+            warnings.warn(
+                f"no cut meets the constraints of {self.metric_!r} out-of-fold; the best misses them by "
+                f"{cut.violation:.3g}. Relax the constraints, or give better members",
+                stacklevel=4,
+            )
 
     def _new_probabilities(self, X: Any) -> FloatArray:
         check_is_fitted(self)

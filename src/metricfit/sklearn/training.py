@@ -22,7 +22,7 @@ from metricfit.sklearn.callbacks import Progress, Reshuffling, Resume, Validatio
 from metricfit.sklearn.label_games import LabelGames
 from metricfit.sklearn.network import CrossEntropy, LogitNet, Table
 from metricfit.sklearn.rows import HeldOut
-from metricfit.sklearn.top import as_share
+from metricfit.sklearn.top_rows import as_share
 from metricfit.sklearn.validation import ValidationColumns
 
 __all__ = ["Training", "make_net", "next_rows", "release"]
