@@ -34,8 +34,8 @@ def test_the_ensemble_is_compared_with_cross_entropy_trees_and_a_constant(traine
     names = [method["name"] for method in found["methods"]]
     assert set(names[:3]) == {
         "ensemble for f2",
-        "cross-entropy networks, tuned cut",
-        "boosted trees, tuned cut",
+        "cross-entropy networks with a tuned threshold",
+        "boosted trees with a tuned threshold",
     }
     assert names[3] in ("always positive", "never positive")
     output = (trained / "output.txt").read_text()
