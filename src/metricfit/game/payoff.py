@@ -118,7 +118,7 @@ def adjusted(
 
 
 def checked_size_scores(size_scores: ArrayLike, n: int) -> Floats:
-    """Return the scores of the sizes as an array, or complain.
+    """Return the scores of the sizes as an array, after checking them.
 
     Examples
     --------

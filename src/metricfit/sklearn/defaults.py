@@ -56,9 +56,9 @@ def default_members(metric: Metric, X: Any, labels: npt.NDArray[np.int64]) -> li
         )
     numbers, words = _columns(X)
     few = np.bincount(labels, minlength=2).min() < FEW
-    # The ensemble decides for all members, so that a cut of the network's own would only take time.
+    # The ensemble chooses the threshold for all members, so a threshold of the network would only take time.
     training: dict[str, Any] = {"cut": "zero"}
-    if few:  # of few rows none can be spared to choose the epoch with
+    if few:  # with few rows, none are held out to choose the epoch
         training |= {"validation_fraction": None, "max_epochs": EPOCHS}
     if not metric.playable:
         training["loss"] = "cross-entropy"
