@@ -87,7 +87,7 @@ def unsupported(written: sp.Expr, reason: str) -> UnsupportedMetricError:
 
 
 def refuse_unreal(written: sp.Expr, expression: sp.Expr) -> None:
-    """Refuse a formula of which one form holds the imaginary unit, infinity or NaN."""
+    """Refuse a formula if it holds the imaginary unit, infinity or NaN in one of its forms."""
     if expression.has(sp.I):
         raise unsupported(written, "it takes the root or log of a negative number; a metric must be real")
     if expression.has(sp.nan, sp.zoo, sp.oo, -sp.oo):

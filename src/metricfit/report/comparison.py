@@ -1,4 +1,4 @@
-"""What there is to report: several classifiers, judged by one metric on the same rows."""
+"""Comparisons of several classifiers by one metric on the same rows."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Method:
     name : str
         Such as "cross-entropy".
     margins : ndarray
-        The scores of the test rows, less the threshold: positive is predicted above 0. Of several classes
-        one column each, of which the largest is predicted.
+        The scores of the test rows, less the threshold: positive is predicted above 0. With several classes
+        there is one column each, and the largest is predicted.
     epochs : list of dict
         What was recorded of each epoch, ``valid_metric`` among it.
     best_epoch : int

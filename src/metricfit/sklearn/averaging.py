@@ -15,7 +15,7 @@ class AveragedWeights(Callback):
     """Averages the weights over about the last epoch, exponentially.
 
     The network trains with its own weights. From the end of an epoch's training to the beginning of the next
-    one it holds the average, so that validation, other callbacks and whoever keeps the weights see that.
+    one it holds the average, so that validation, other callbacks and checkpoints use the average.
 
     Parameters
     ----------

@@ -276,7 +276,7 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
     def partial_fit(
         self, X: Any, y: Any, classes: npt.ArrayLike | None = None, sample_weight: npt.ArrayLike | None = None
     ) -> MetricClassifier:
-        """Train one epoch on some rows, none of which is held out.
+        """Train one epoch on some rows, without holding any out.
 
         The threshold and the calibration stay those of :meth:`fit`. Without an earlier :meth:`fit` the
         threshold is 0 and probabilities are not calibrated.

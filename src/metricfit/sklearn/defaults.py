@@ -40,7 +40,7 @@ def default_members(metric: Metric, X: Any, labels: npt.NDArray[np.int64]) -> li
     metric : Metric
         With its constraints.
     X : array or data frame
-        The table, of which only the types of the columns are used.
+        The table; only the types of its columns are used.
     labels : ndarray
         0 and 1.
 
@@ -79,7 +79,7 @@ def default_members(metric: Metric, X: Any, labels: npt.NDArray[np.int64]) -> li
 
 
 class EmptyColumnsToZero(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Puts 0 in the columns that had no number in `fit`, of which the trees cannot make bins.
+    """Puts 0 in the columns that had no number in `fit`, because the trees cannot bin these.
 
     The rows of one fold may all lack a number that a few others have.
 
