@@ -107,7 +107,8 @@ def load(name: str, folder: Path) -> tuple[Any, Any]:
 
 
 def labels(seed: int, n: int, random: np.random.Generator) -> tuple[Any, Any]:
-    """Return rows with 20 labels, from 1 to 5 % of positives each, of which features say more or less."""
+    """Return rows with 20 labels with 1 to 5 % positives each, which the features predict more or less
+    well."""
     fixed = np.random.default_rng(1000 + seed)
     directions = fixed.normal(size=(20, 20)) / np.sqrt(20)
     noise = fixed.uniform(0.3, 1.0, 20)

@@ -73,7 +73,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_read_is_refused_by_a_sentence(name, tmp_path):
+def test_what_cannot_be_read_is_refused_with_a_message(name, tmp_path):
     content, settings, sentence = REFUSED[name]
     (tmp_path / name).write_bytes(content)
     with pytest.raises(UserMistakeError) as refused:
