@@ -17,7 +17,7 @@ from metricfit.cli.archives import LARGEST, check_archive
 from metricfit.cli.decisions import Calibration, Decision, Part
 from metricfit.cli.encoding import fit_encoder
 from metricfit.cli.mistakes import UserMistakeError
-from metricfit.cli.model_files import Model, load_model, save_model
+from metricfit.cli.model_files import Model, load_model, save_encoder, save_model
 from metricfit.cli.predicting import model_notes
 from metricfit.cli.tables import tidy
 from metricfit.sklearn import MLP
@@ -45,6 +45,7 @@ def a_decision(features):
 def folder(tmp_path):
     encoder, columns = fit_encoder(tidy(TABLE), seed=0)
     features = encoder.transform(tidy(TABLE)).shape[1]
+    save_encoder(tmp_path, encoder)
     save_model(tmp_path, Model("f1", "churn", "yes", "no", columns, encoder, features, a_decision(features)))
     return tmp_path
 
@@ -162,7 +163,7 @@ def test_a_zip_file_without_a_schema_is_refused(folder):
         load_model(folder)
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": "metricfit model 3"}', "\x00"])
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": "metricfit model 4"}', "\x00"])
 def test_a_foreign_description_is_refused(folder, content):
     (folder / "model.json").write_text(content)
     with pytest.raises(UserMistakeError, match="describes no model"):

@@ -9,6 +9,7 @@ import pytest
 
 import metricfit as mf
 from metricfit.report import Comparison, Method, in_words, render
+from metricfit.report.svg import Plot
 from report.pages import FIGURES, a_comparison, a_page
 
 VOID = {"meta", "link", "br", "line"}
@@ -141,3 +142,10 @@ def test_the_style_sheet_is_in_the_package():
     import metricfit.report
 
     assert (Path(metricfit.report.__file__).parent / "page.css").is_file()
+
+
+def test_epochs_are_labelled_by_whole_numbers():
+    drawing = Plot("", (1, 12), (0, 1), "", "", counted=True).svg()
+    ticks = re.findall(r'text-anchor="middle">([\d.]+)</text>', drawing)
+    assert ticks
+    assert all("." not in tick for tick in ticks)

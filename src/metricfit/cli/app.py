@@ -357,7 +357,7 @@ def evaluate(
 
 @app.command()
 def metrics(as_json: Json = False) -> None:
-    """List the built-in metrics with their formulas.
+    """List the built-in metrics with their formulas and other names.
 
     In a formula tp, fp, fn and tn are the cells of the confusion matrix; pp and pn are the predicted
     positives and negatives, ap and an the actual ones, and all is the number of rows.

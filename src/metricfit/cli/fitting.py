@@ -23,12 +23,12 @@ from metricfit.cli.folders import UNFINISHED, RunFolder
 from metricfit.cli.importance import column_importance
 from metricfit.cli.metrics_asked import read_metric
 from metricfit.cli.mistakes import UserMistakeError
-from metricfit.cli.model_files import Model, save_model
+from metricfit.cli.model_files import Model, save_encoder, save_model
 from metricfit.cli.pair_task import PairTask
 from metricfit.cli.parts import Parts, split_table
 from metricfit.cli.reading import read_table
 from metricfit.cli.results import Result, ensemble_result, fast_result
-from metricfit.cli.tables import ClassTarget, take_target, tidy
+from metricfit.cli.tables import ClassTarget, about_large_numbers, take_target, tidy
 from metricfit.cli.task import Task
 from metricfit.cli.terminal import Screen
 from metricfit.report import Comparison, render
@@ -55,6 +55,7 @@ def fit_table(options: FitOptions, screen: Screen) -> tuple[Comparison, bool]:
     whole = table
     table, about_columns = chosen_columns(table, target.name, drop=options.drop, keep=options.keep)
     notes += [*about_target, *about_columns]
+    notes += about_large_numbers(table)
     parts = split_table(tidy(table), target, weights, options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # columns of one value or of gaps only are nothing to report
@@ -64,6 +65,7 @@ def fit_table(options: FitOptions, screen: Screen) -> tuple[Comparison, bool]:
     with folder:
         try:
             begun.write(folder.settings)
+            save_encoder(folder.results, encoder)
             train: Callable[..., Result] = fast_result if options.fast else ensemble_result
             result = train(task, rows, test_features, options, folder, screen)
             model = Model(

@@ -16,6 +16,7 @@ from metricfit.cli.metrics_asked import read_metric
 from metricfit.cli.mistakes import UserMistakeError
 from metricfit.cli.model_files import Model, load_model
 from metricfit.cli.reading import Reading, read_table
+from metricfit.cli.tables import about_large_numbers
 
 __all__ = ["model_notes", "predict_table"]
 
@@ -31,6 +32,7 @@ def predict_table(
     model = load_model(run)
     rows, notes = read_table(table, reading)
     features = model.encoded(rows, ignore_unknown=ignore_unknown)
+    notes += about_large_numbers(model.columns.used_in(rows))
     known = model.classes or (model.negative, model.positive)
     codes, predictions = _predictions(model, features, known)
     write_whole(out, predictions.to_csv(index=False))

@@ -111,9 +111,10 @@ class Screen:
             self.say(note)
 
     def list_metrics(self, found: list[dict[str, str]]) -> None:
-        """Print names, formulas and meanings."""
+        """Print names, formulas, meanings and other names."""
         for metric in found:
-            self.say(f"{metric['name']}\n    {metric['formula']}\n    {metric['meaning']}")
+            also = f"\n    Also: {metric['aliases']}" if metric["aliases"] else ""
+            self.say(f"{metric['name']}\n    {metric['formula']}\n    {metric['meaning']}{also}")
 
     def say(self, text: str) -> None:
         """Print a sentence."""

@@ -125,6 +125,8 @@ def checked_size_scores(size_scores: ArrayLike, n: int) -> Floats:
     >>> checked_size_scores([0, 0.5], 1)
     array([0. , 0.5])
     """
+    if np.ma.isMaskedArray(size_scores):
+        raise ValueError("size_scores are a masked array, whose mask would be ignored; fill what is masked")
     try:
         scores = np.asarray(size_scores, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:

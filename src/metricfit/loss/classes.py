@@ -10,7 +10,6 @@ from torch import Tensor
 __all__ = [
     "Columns",
     "as_columns",
-    "check_tensors",
     "chosen_class",
     "looks_at_values",
     "margins",
@@ -123,24 +122,6 @@ def one_against_rest(
         )
     encoded = encoded.masked_fill(~known.unsqueeze(1), torch.nan)
     return Columns(_logits_of_softmax(wide) if softmax else margins(wide), encoded, True)
-
-
-def check_tensors(**given: object) -> None:
-    """Raise TypeError for anything that is not a tensor.
-
-    Examples
-    --------
-    >>> check_tensors(logits=[0.5])
-    Traceback (most recent call last):
-        ...
-    TypeError: logits must be a tensor of PyTorch, not list; convert them by torch.as_tensor
-    """
-    for name, one in given.items():
-        if not isinstance(one, Tensor):
-            raise TypeError(
-                f"{name} must be a tensor of PyTorch, not {type(one).__name__}; "
-                "convert them by torch.as_tensor"
-            )
 
 
 def chosen_class(columns: Columns, average: str | int) -> Columns:

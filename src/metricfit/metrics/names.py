@@ -8,7 +8,7 @@ import re
 from metricfit.metrics.builtin import BUILT_IN
 from metricfit.metrics.confusion import CELLS, SUMS
 
-__all__ = ["canonical", "hint", "known_metric"]
+__all__ = ["canonical", "hint", "known_metric", "other_names"]
 
 ALIASES = {
     "acc": "accuracy",
@@ -98,6 +98,17 @@ def canonical(name: str) -> str:
     """
     plain = re.sub(r"(?<=\w)[\s-](?=\w)", "_", name.strip().lower()).replace("'", "")
     return ALIASES.get(plain, plain)
+
+
+def other_names(name: str) -> list[str]:
+    """Return the other names by which a ready-made metric or family is known.
+
+    Examples
+    --------
+    >>> other_names("recall")[:2]
+    ['sensitivity', 'tpr']
+    """
+    return [other for other, meant in ALIASES.items() if meant == name]
 
 
 def known_metric(name: str) -> bool:

@@ -43,7 +43,7 @@ class Method:
     probabilities : ndarray, optional
         The calibrated probabilities that the test rows are positive.
     constant : bool
-        Whether it says the same of every row.
+        Whether it predicts the same for every row.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Importance:
 
 @dataclass(frozen=True)
 class ColumnReport:
-    """What became of a column of the table.
+    """How a column of the table was used.
 
     Examples
     --------
@@ -112,13 +112,13 @@ class Comparison:
     notes : tuple of str
         Sentences to show.
     facts : dict of str to str
-        Small facts to show.
+        Facts to show, by name.
     weights : ndarray, optional
         How much each test row counts.
     importance : tuple of Importance
         Of the columns for the first classifier.
     columns : tuple of ColumnReport
-        What became of the columns.
+        How the columns were used.
 
     Examples
     --------
@@ -268,7 +268,7 @@ def in_words(comparison: Comparison) -> tuple[str, ...]:
             line = f"{first.name} is {compared} than {other.name} by {abs(gain):.3f} "
             line += between if gain > 0 else f"(95 % interval {-interval.high:.3f} to {-interval.low:.3f})"
         if interval.low <= 0.0 <= interval.high and gain:
-            line += "; the test rows do not settle which is better"
+            line += "; the test rows are too few to say which is better"
         lines.append(line + _about_constraints(comparison, first, other) + ".")
     return tuple(lines)
 

@@ -17,6 +17,7 @@ from metricfit.sklearn.callbacks import completed_epochs
 from metricfit.sklearn.classifier_rows import GivenRows
 from metricfit.sklearn.cut_curve import SLACK, CutRule
 from metricfit.sklearn.decisions import ClassDecision, LabelDecision
+from metricfit.sklearn.inputs import refuse_masked
 from metricfit.sklearn.network import LogitNet
 from metricfit.sklearn.rows import HeldOut, complete
 from metricfit.sklearn.targets import plain_labels
@@ -163,7 +164,9 @@ class TrainedNetwork(GivenRows):
 
     def _logits(self, X: Any) -> FloatArray:
         check_is_fitted(self)
+        refuse_masked(X=X)
         X = validate_data(self, X, dtype=np.float32, reset=False, ensure_all_finite="allow-nan")
-        X = complete(X, getattr(self, "feature_names_in_", None))
+        # PyTorch warns of arrays that cannot be written to.
+        X = np.require(complete(X, getattr(self, "feature_names_in_", None)), requirements="W")
         logits: torch.Tensor = self.net_.forward(X, training=False)
         return logits.cpu().double().numpy()

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from metricfit import Metric
 from metricfit.sklearn.cut_curve import Cut, CutCurve, CutRule
+from metricfit.sklearn.inputs import refuse_masked
 
 __all__ = ["best_cut", "cut_at", "cut_by", "expected_cut", "expected_value"]
 
@@ -170,12 +171,17 @@ def expected_value(
 def _checked(
     scores: npt.ArrayLike, labels: npt.ArrayLike, weights: npt.ArrayLike | None
 ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+    refuse_masked(scores=scores, labels=labels, weights=weights)
     scores, labels = np.asarray(scores, dtype=np.float64), np.asarray(labels, dtype=np.float64)
     if scores.ndim != 1 or scores.shape != labels.shape or not len(scores):
         raise ValueError(
             f"a cut needs as many scores as labels, one of each at least, "
             f"got shapes {scores.shape} and {labels.shape}"
         )
+    if np.isnan(scores).any():
+        raise ValueError("some scores are nan; leave those rows out of scores and labels")
+    if not ((labels >= 0) & (labels <= 1)).all():
+        raise ValueError("labels must be 0 and 1; give (labels == positive).astype(int)")
     if weights is None:
         return scores, labels, None
     weights = np.asarray(weights, dtype=np.float64)

@@ -14,9 +14,33 @@ from sklearn.utils.multiclass import check_classification_targets
 from metricfit import Constraint, Metric, get_metric
 from metricfit.sklearn.cut_curve import CutRule
 
-__all__ = ["CUTS", "check_settings", "checked_weights", "constrained_metric", "encoded"]
+__all__ = [
+    "CUTS",
+    "check_settings",
+    "checked_weights",
+    "constrained_metric",
+    "encoded",
+    "refuse_masked",
+]
 
 CUTS = get_args(CutRule)
+
+
+def refuse_masked(**given: Any) -> None:
+    """Raise ValueError for a masked array, whose mask scikit-learn would ignore.
+
+    Examples
+    --------
+    >>> refuse_masked(X=np.ma.masked_array([[1.0]], [[True]]))
+    Traceback (most recent call last):
+        ...
+    ValueError: X is a masked array, whose mask would be ignored; fill it in, or leave those rows out
+    """
+    for name, values in given.items():
+        if np.ma.isMaskedArray(values):
+            raise ValueError(
+                f"{name} is a masked array, whose mask would be ignored; fill it in, or leave those rows out"
+            )
 
 
 def check_settings(model: Any, *, held_out: bool, groups: bool) -> None:

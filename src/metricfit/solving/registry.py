@@ -54,7 +54,7 @@ def resolve(name: str) -> str:
     """
     if name == "auto":
         return DEFAULT
-    if name not in SOLVERS:
+    if not isinstance(name, str) or name not in SOLVERS:
         raise ValueError(f"unknown solver {name!r}; choose one of {', '.join(solvers())}")
     return name
 
