@@ -167,7 +167,7 @@ def test_bad_classes_are_refused_in_a_sentence(loss):
     for given, wanted, error, message in cases:
         with pytest.raises(error, match=re.escape(message)):
             LOSSES[loss]("f1")(given, wanted)
-    with pytest.raises(ValueError, match="average=3 is the number of a class"):
+    with pytest.raises(ValueError, match="average=3 is the index of a class"):
         LOSSES[loss]("f1", average=3)(logits, targets)
     with pytest.raises(ValueError, match="function of accuracy"):
         LOSSES[loss](mf.f1.averaged("micro"))(logits, targets)
