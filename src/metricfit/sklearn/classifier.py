@@ -81,7 +81,7 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
     patience : int
         Training ends after this many epochs without improvement.
     scale, solver, tol, group_size
-        Passed to :class:`metricfit.MetricLoss`. With "auto", several labels have one game of 32 rows each
+        Passed to :class:`metricfit.MetricLoss`. With "auto", several labels have one game of 64 rows each
         per batch.
     warm_start : bool
         Whether :meth:`fit` begins with the weights of the last call.
