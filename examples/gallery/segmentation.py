@@ -57,9 +57,9 @@ class SmallUNet(nn.Module):
 
 
 # %%
-# The losses. The first one is common in many projects. ``MetricLoss`` plays one game per image, with 256 of its
-# pixels, which are drawn anew at each step. If segmentation-models-pytorch is installed, its Dice loss is
-# shown as well.
+# The losses. The first one is common in many projects. ``MetricLoss`` plays one game per image, with 256
+# of its pixels, which are drawn anew at each step. If segmentation-models-pytorch is installed, its Dice loss
+# is shown as well.
 
 
 def dice_by_hand(logits: torch.Tensor, masks: torch.Tensor) -> torch.Tensor:
