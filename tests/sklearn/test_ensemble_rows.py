@@ -29,7 +29,7 @@ def quick(estimators=None, **settings):
     return MetricEnsemble(members, **{"cv": 3, "random_state": 0, **settings})
 
 
-def test_columns_without_a_number_are_no_obstacle():
+def test_columns_without_a_number_can_be_fitted():
     random = np.random.default_rng(0)
     y = random.integers(0, 2, 120)
     X = pd.DataFrame({"said": random.normal(size=120) + 2 * y, "never": np.nan, "same": 1.0})
@@ -111,6 +111,13 @@ def test_rows_without_weight_do_not_count(data):
     alone = quick(cv=folds).fit(X[kept], y[kept])
     np.testing.assert_allclose(weighted.predict_proba(X), alone.predict_proba(X), atol=1e-3)
     assert weighted.cut_ == pytest.approx(alone.cut_, abs=1e-3)
+
+
+def test_equal_weights_are_none(data):
+    X, y = data
+    np.testing.assert_array_equal(
+        quick().fit(X, y, sample_weight=np.full(len(y), 3.0)).oof_, quick().fit(X, y).oof_
+    )
 
 
 @pytest.mark.slow

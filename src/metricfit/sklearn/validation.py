@@ -43,9 +43,9 @@ class ValidationMetric(HeldOutLogits):
     """Records how good an epoch is on the held-out rows, and with which cut and calibration.
 
     An epoch is ranked by the mean of two values at its cut: the metric of the counted confusion matrix, and
-    that of the expected one, in which every row counts by its calibrated probability. The counted value
-    jumps when a few rows change sides, and the best of many epochs is then the luckiest; the expected one
-    is smooth, and wrong where the calibration is. Constraints are judged by the counted confusion matrix.
+    that of the expected one, in which every row counts by its calibrated probability. The counted value jumps
+    when a few rows change sides, so the best of many epochs is partly luck. The expected value is smooth, but
+    only as good as the calibration. Constraints are judged by the counted confusion matrix.
     """
 
     def __init__(
