@@ -1,4 +1,4 @@
-"""What benchmarks/operating_points.py recorded: how often a floor was met at the cut 0, and what else."""
+"""What benchmarks/operating_points.py recorded: how often a floor was met, and what else was reached."""
 
 from __future__ import annotations
 
@@ -17,8 +17,12 @@ NAMES = {
     "running game": '`MetricLoss`, `constraints="running"`',
     "running soft": "`SoftMetricLoss`, running",
     "running soft, bounds": "the same, `bounds=True`",
+    "TFCO's proxy-Lagrangian": "TFCO's proxy-Lagrangian, from the papers",
+    "Cooper": "Cooper, with soft counts and nuPI",
 }
-MET = 1e-9
+MET, TIE = 1e-9, 0.005
+WAYS = ("", "moved", "held")
+"""At 0 as trained, with the threshold moved on the training rows, and with what is best on held-out rows."""
 Case = tuple[str, str, int]
 
 
@@ -29,22 +33,31 @@ def facts(rows: Iterable[tables.Row]) -> dict[str, str]:
         model: whole([row for row in rows if row["model"] == model])
         for model in dict.fromkeys(row["model"] for row in rows)
     }
-    methods = {row["method"]: None for row in rows}
-    ordered = [name for name in NAMES if name in methods] + [name for name in methods if name not in NAMES]
-    lines = [
-        [NAMES.get(method, method), *(cell for each in found.values() for cell in _cells(each.get(method)))]
-        for method in ordered
-    ]
-    heads = []
-    for model, each in found.items():
-        cases = len(next(iter(each.values()), []))
-        heads += [f"{MODELS.get(model, model)} ({cases} cases): training, test", "objective"]
+    tables_made = {f"floors_{way}".rstrip("_"): "\n".join(_table(found, way)) for way in WAYS}
     return {
-        "floors": "\n".join(table(("", *heads), lines)),
+        **tables_made,
         "floors_runs": f"{len(rows)}",
         "floors_sets": ", ".join(dict.fromkeys(row["set"] for row in rows)),
         "floors_targets": ", ".join(f"`{target}`" for target in dict.fromkeys(row["target"] for row in rows)),
     }
+
+
+def _table(found: dict[str, dict[str, list[tables.Row]]], way: str) -> list[str]:
+    """Return the table of one way to choose the threshold."""
+    methods = {method: None for each in found.values() for method in each}
+    listed = [name for name in NAMES if name in methods] + [name for name in methods if name not in NAMES]
+    parts = ("test",) if way == "held" else ("train", "test")
+    words = ", ".join({"train": "training", "test": "test"}[part] for part in parts)
+    heads = []
+    for model, each in found.items():
+        cases = len(next(iter(each.values()), []))
+        heads += [f"{MODELS.get(model, model)} ({cases} cases): {words}", f"objective: {words}"]
+        heads += ["best or tie"] * (way != "held")
+    lines = []
+    for method in listed:
+        cells = [cell for each in found.values() for cell in _cells(each, method, way, parts)]
+        lines.append([NAMES.get(method, method), *cells])
+    return table(("", *heads), lines)
 
 
 def whole(rows: Sequence[tables.Row]) -> dict[str, list[tables.Row]]:
@@ -66,10 +79,36 @@ def whole(rows: Sequence[tables.Row]) -> dict[str, list[tables.Row]]:
     }
 
 
-def _cells(rows: Sequence[tables.Row] | None) -> tuple[str, str]:
+def _cells(each: dict[str, list[tables.Row]], method: str, way: str, parts: Sequence[str]) -> list[str]:
+    """Return how often the floor was met, the mean objective, and how often the method was best."""
+    rows = [_of(row, way) for row in each.get(method, [])]
     if not rows:
-        return "–", "–"
-    met = (100 * statistics.fmean(row[part][1] <= MET for row in rows) for part in ("train", "test"))
-    return ", ".join(
-        f"{share:.0f} %" for share in met
-    ), f"{statistics.fmean(row['test'][0] for row in rows):.2f}"
+        return ["–"] * (2 if way == "held" else 3)
+    met = (100 * statistics.fmean(row[part][1] <= MET for row in rows) for part in parts)
+    reached = (statistics.fmean(row[part][0] for row in rows) for part in parts)
+    cells = [", ".join(f"{share:.0f} %" for share in met), ", ".join(f"{value:.2f}" for value in reached)]
+    if way == "held":
+        return cells
+    rivals = zip(
+        *([_worth(_of(row, way)) for row in ordered(others)] for others in each.values()), strict=True
+    )
+    best = [
+        _worth(_of(row, way)) >= max(worths) - TIE
+        for row, worths in zip(ordered(each[method]), rivals, strict=True)
+    ]
+    return [*cells, f"{100 * statistics.fmean(best):.0f} %"]
+
+
+def ordered(rows: Sequence[tables.Row]) -> list[tables.Row]:
+    """Return rows of one method in an order that is the same for all methods."""
+    return sorted(rows, key=lambda row: (row["set"], row["target"], row["seed"]))
+
+
+def _of(row: tables.Row, way: str) -> tables.Row:
+    return row[way] if way else row
+
+
+def _worth(row: tables.Row) -> float:
+    """Return the objective on the training rows, below all others where the floor is missed."""
+    value, violation = row["train"]
+    return value if violation <= MET else -violation
