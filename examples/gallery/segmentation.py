@@ -2,8 +2,8 @@
 Masks: training for Dice
 ========================
 
-A small network finds discs among squares in noisy pictures. It is trained with a soft Dice loss that is
-written by hand, with ``SoftMetricLoss`` and with ``MetricLoss``, all for F1, which is Dice.
+A small network finds discs among squares in noisy pictures. It is trained with a hand-written soft Dice loss,
+with ``SoftMetricLoss`` and with ``MetricLoss``, all for F1, which is Dice.
 """
 
 import importlib.util
@@ -57,9 +57,9 @@ class SmallUNet(nn.Module):
 
 
 # %%
-# The losses. The first is what one finds in many projects. ``MetricLoss`` plays one game per image, for 256
+# The losses. The first one is common in many projects. ``MetricLoss`` plays one game per image, with 256
 # of its pixels, which are drawn anew at each step. If segmentation-models-pytorch is installed, its Dice loss
-# joins in.
+# is shown as well.
 
 
 def dice_by_hand(logits: torch.Tensor, masks: torch.Tensor) -> torch.Tensor:
@@ -100,7 +100,7 @@ for name, score in scores.items():
     print(f"{name}: Dice {score:.3f} on unseen pictures")
 
 # %%
-# The pictures, the truth and what was found.
+# The pictures, the true masks and the predictions.
 
 columns = {"picture": unseen, "truth": truth, **found}
 figure, axes = plt.subplots(3, len(columns), figsize=(8, 5), layout="constrained")

@@ -65,6 +65,11 @@ def test_a_method_that_misses_the_floor_is_not_the_best(program):
     assert "| another way | 0 %, 0 % | 0.50, 0.50 | 0 % |" in facts["floors"]
 
 
+def test_potentials_show_the_mean_and_the_worst_distribution(program):
+    rows = [{"truth": "dependent", "kind": "full", "lost": {"game": lost}} for lost in (0.0, 0.5)]
+    assert "| dependent, full, game | 0.2500 | 0.5000 | 2 |" in program("results_potentials").losses(rows)
+
+
 def test_boosted_trees_are_compared_with_logistic_loss_and_a_tuned_cut(program):
     row = {"seed": 0, "metric": "f1", "logistic tuned": 0.5, "logistic at 0": 0.4, "metric tuned": 0.5}
     rows = [{**row, "set": "a", "metric at 0": 0.7}, {**row, "set": "b", "metric at 0": 0.4}]
