@@ -36,6 +36,7 @@ def facts(rows: Iterable[tables.Row]) -> dict[str, str]:
     tables_made = {f"floors_{way}".rstrip("_"): "\n".join(_table(found, way)) for way in WAYS}
     return {
         **tables_made,
+        "floors_all": "\n".join(_all_runs(rows)),
         "floors_runs": f"{len(rows)}",
         "floors_sets": ", ".join(dict.fromkeys(row["set"] for row in rows)),
         "floors_targets": ", ".join(f"`{target}`" for target in dict.fromkeys(row["target"] for row in rows)),
@@ -44,8 +45,7 @@ def facts(rows: Iterable[tables.Row]) -> dict[str, str]:
 
 def _table(found: dict[str, dict[str, list[tables.Row]]], way: str) -> list[str]:
     """Return the table of one way to choose the threshold."""
-    methods = {method: None for each in found.values() for method in each}
-    listed = [name for name in NAMES if name in methods] + [name for name in methods if name not in NAMES]
+    listed = _listed(method for each in found.values() for method in each)
     parts = ("test",) if way == "held" else ("train", "test")
     words = ", ".join({"train": "training", "test": "test"}[part] for part in parts)
     heads = []
@@ -58,6 +58,22 @@ def _table(found: dict[str, dict[str, list[tables.Row]]], way: str) -> list[str]
         cells = [cell for each in found.values() for cell in _cells(each, method, way, parts)]
         lines.append([NAMES.get(method, method), *cells])
     return table(("", *heads), lines)
+
+
+def _all_runs(rows: Sequence[tables.Row]) -> list[str]:
+    """Return how often each method met the floor at 0, over all of its runs."""
+    lines = []
+    for method in _listed(row["method"] for row in rows):
+        own = [row for row in rows if row["method"] == method]
+        met = (100 * statistics.fmean(row[part][1] <= MET for row in own) for part in ("train", "test"))
+        lines.append([NAMES.get(method, method), f"{len(own)}", *(f"{share:.0f} %" for share in met)])
+    return table(("", "runs", "training", "test"), lines)
+
+
+def _listed(methods: Iterable[str]) -> list[str]:
+    """Return the methods in the order of the tables."""
+    given = list(dict.fromkeys(methods))
+    return [name for name in NAMES if name in given] + [name for name in given if name not in NAMES]
 
 
 def whole(rows: Sequence[tables.Row]) -> dict[str, list[tables.Row]]:
