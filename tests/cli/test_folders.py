@@ -95,7 +95,7 @@ def test_a_link_stays_a_link(folder, tmp_path_factory):
 @pytest.mark.parametrize(
     ("out", "sentence"),
     [
-        ("/", "is no run of metricfit"),
+        ("/", "is not a run of metricfit"),
         ("n" * 300, "File name too long"),
         ("n/" * 3000, "File name too long"),
         ("/proc/run", "cannot be written"),
@@ -120,7 +120,7 @@ def test_the_current_folder_can_be_the_run(tmp_path, monkeypatch):
     assert left_behind(tmp_path / "run") == RESULTS
 
 
-def test_a_full_disk_at_a_checkpoint_is_a_sentence(folder):
+def test_a_full_disk_at_a_checkpoint_gives_a_message(folder):
     with files_of_at_most(40_000):
         result = fit(folder)
     assert result.exit_code == 2
@@ -172,7 +172,7 @@ def stopped(tmp_path_factory):
 
 
 @pytest.mark.parametrize("change", BAD)
-def test_a_checkpoint_of_this_training_with_other_content_is_a_sentence(stopped, change):
+def test_a_checkpoint_of_this_training_with_other_content_gives_a_message(stopped, change):
     path = stopped / "run" / "metricfit-unfinished" / "checkpoints" / "ours.pt"
     good = path.read_bytes()
     state = torch.load(path, weights_only=True)
@@ -181,16 +181,16 @@ def test_a_checkpoint_of_this_training_with_other_content_is_a_sentence(stopped,
     result = fit(stopped, "--resume", epochs=3)
     path.write_bytes(good)
     assert result.exit_code == 2, result.output
-    assert "is no checkpoint" in said(result)
+    assert "is not a checkpoint" in said(result)
     assert left_behind(path.parent) == ["ours.pt", "plain.pt", "tuned.pt"]
 
 
-def test_predictions_that_cannot_be_written_are_a_sentence(finished):
+def test_predictions_that_cannot_be_written_give_a_message(finished):
     for out, sentence in [
         ("/proc/predictions.csv", "cannot be written"),
         (finished / ("p" * 300), "File name too long"),
-        ("/dev/full", "is no file that can be replaced"),
-        (finished, "is no file that can be replaced"),
+        ("/dev/full", "is not a file that can be replaced"),
+        (finished, "is not a file that can be replaced"),
     ]:
         result = run("predict", finished / "run", finished / "table.csv", "--out", out, "--overwrite")
         assert result.exit_code == 2, result.output
@@ -272,7 +272,7 @@ def test_a_run_that_could_not_be_put_in_place_is_no_model_and_goes_on(finished):
     assert left_behind(finished / "run") == RESULTS
 
 
-def test_an_error_of_the_system_is_a_sentence_that_names_the_file(capsys):
+def test_an_error_of_the_system_gives_a_message_that_names_the_file(capsys):
     with pytest.raises(typer.Exit) as stopped, answering(as_json=False):
         raise FileNotFoundError(errno.ENOENT, "No such file or directory", "no such file")
     assert stopped.value.exit_code == 2

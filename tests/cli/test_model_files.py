@@ -250,7 +250,7 @@ def test_a_number_of_features_that_is_not_that_of_the_weights_is_refused(folder,
         load_model(folder)
 
 
-def test_other_kinds_of_columns_than_the_encoder_has_are_a_sentence(folder):
+def test_other_kinds_of_columns_than_the_encoder_has_give_a_message(folder):
     edit(folder, kinds={"a": "numbers"})
     with pytest.raises(UserMistakeError, match="columns do not fit the model"):
         load_model(folder).margins(TABLE, ignore_unknown=False)
@@ -263,7 +263,7 @@ def test_a_deeply_nested_description_is_refused(folder, text):
         load_model(folder)
 
 
-def test_a_model_of_another_version_is_a_sentence_that_names_it(folder):
+def test_a_model_of_another_version_gives_a_message_that_names_it(folder):
     edit(folder, format="metricfit model 1", metricfit="0.0.9")
     with pytest.raises(UserMistakeError, match=r"was written by metricfit 0\.0\.9.*train the model again"):
         load_model(folder)
@@ -315,7 +315,7 @@ def test_an_incomplete_model_is_refused(folder, name):
         load_model(folder)
 
 
-def test_a_model_that_may_not_be_read_is_a_sentence(folder, monkeypatch):
+def test_a_model_that_may_not_be_read_gives_a_message(folder, monkeypatch):
     def denied(*_, **__):
         raise PermissionError(13, "Permission denied")
 

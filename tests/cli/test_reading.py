@@ -63,17 +63,17 @@ REFUSED = {
     "either.csv": (b"a,b;c\n1,2;3\n4,5;6\n", {}, "--delimiter comma or --delimiter semicolon"),
     "long.csv": (b"a,b\n1,2,5\n3,4,6\n", {}, "more values than its first line has names"),
     "ragged.csv": (b"a,b\n1,2\n3,4\n" * 20 + b"1,2,3\n", {}, "cannot be read as a table"),
-    "torn.jsonl": (b'{"a": 1}\n{"a": \n', {}, "line 2 is no JSON"),
+    "torn.jsonl": (b'{"a": 1}\n{"a": \n', {}, "line 2 is not valid JSON"),
     "numbers.jsonl": (b"1\n2\n", {}, "every line must hold objects"),
     "deep.json": (b"[" * 100_000, {}, "nested too deeply"),
-    "half.jsonl": (b'{"a": "\\ud800"}\n', {}, "half of a character"),
+    "half.jsonl": (b'{"a": "\\ud800"}\n', {}, "an incomplete character"),
     "torn.csv.gz": (gzip.compress(b"a,b\n1,2\n" * 100)[:-20], {}, "cannot be read as a table"),
     "unpacked.csv.gz": (b"a,b\n1,2\n", {}, "cannot be read as a table"),
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_read_is_refused_by_a_sentence(name, tmp_path):
+def test_what_cannot_be_read_is_refused_with_a_message(name, tmp_path):
     content, settings, sentence = REFUSED[name]
     (tmp_path / name).write_bytes(content)
     with pytest.raises(UserMistakeError) as refused:

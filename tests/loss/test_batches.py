@@ -186,8 +186,8 @@ BAD_BATCHES = {
     "empty": ([], [], ValueError, "leave empty batches out"),
     "no labels": ([[], []], [[], []], ValueError, "2 items and 0 labels"),
     "lengths": ([0.1, 0.2], [1], ValueError, "shape (2,) and targets of shape (1,) do not match"),
-    "scalar": (0.1, 1, ValueError, "height, width), not (); a loss is over a batch"),
-    "image": ([[[0.1]]], [[[1]]], ValueError, "that of logits.flatten() and targets.flatten()"),
+    "scalar": (0.1, 1, ValueError, "height, width), not (); add the dimension"),
+    "image": ([[[0.1]]], [[[1]]], ValueError, "by logits.flatten() and targets.flatten()"),
     "classes": ([[0.1, 0.2, 0.3]] * 2, [3, 0], ValueError, "classes from 0 to 2, but one is 3"),
     "two classes": ([[0.1, 0.2]] * 3, [1, 0, 1], ValueError, "logits[:, 1] - logits[:, 0]"),
     "transposed": ([[0.1, 0.2, 0.3]], [[1], [0], [1]], ValueError, "do not match"),
@@ -224,7 +224,7 @@ def test_a_gap_within_a_thousandth_of_the_tolerance_is_not_warned_about(monkeypa
         mf.MetricLoss(mf.mcc, solver="admm", tol=1e-15)(logits, targets)
 
 
-def test_a_loss_below_what_the_gap_allows_is_no_answer():
+def test_a_loss_below_what_the_gap_allows_is_not_accepted():
     games = prepare(np.zeros(2), np.array([1.0, 0.0]), np.array([[0, 1]]), 1.0, 10.0)
     for value, contradicts in ((1.0 + 5e-5, False), (1.1, True)):
         found = losses_and_gradients(games, np.ones(1), np.array([value]), np.array([1e-4]), np.zeros((1, 2)))

@@ -156,7 +156,7 @@ def test_training_lowers_the_loss(loss):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_bad_classes_are_refused_in_a_sentence(loss):
+def test_bad_classes_are_refused_with_a_message(loss):
     logits, targets = some_classes(4, 3)
     cases = [
         (logits, torch.tensor([0, 1, 2, 3]), ValueError, "must be classes from 0 to 2, but one is 3"),
@@ -167,7 +167,7 @@ def test_bad_classes_are_refused_in_a_sentence(loss):
     for given, wanted, error, message in cases:
         with pytest.raises(error, match=re.escape(message)):
             LOSSES[loss]("f1")(given, wanted)
-    with pytest.raises(ValueError, match="average=3 is the number of a class"):
+    with pytest.raises(ValueError, match="average=3 is the index of a class"):
         LOSSES[loss]("f1", average=3)(logits, targets)
     with pytest.raises(ValueError, match="function of accuracy"):
         LOSSES[loss](mf.f1.averaged("micro"))(logits, targets)
@@ -261,6 +261,36 @@ def test_masks_compile():
         ({}, torch.zeros(2, 1, 4, 4), "class indices of shape (images, height, width)"),
     ],
 )
-def test_bad_masks_are_refused_in_a_sentence(options, targets, message):
+def test_bad_masks_are_refused_with_a_message(options, targets, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         mf.MetricLoss("f1", **options)(torch.zeros(2, 3, 4, 4), targets)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_further_dimensions_are_those_of_cross_entropy(loss):
+    """Sequences and volumes: (n, classes, ...) with indices of classes of shape (n, ...)."""
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(2, 3, 12, generator=generator, dtype=torch.float64)
+    targets = torch.randint(0, 3, (2, 12), generator=generator)
+    criterion = LOSSES[loss]("f1")
+    torch.nn.functional.cross_entropy(logits, targets)
+    expected = criterion(logits.reshape(2, 3, 3, 4), targets.reshape(2, 3, 4))
+    torch.testing.assert_close(criterion(logits, targets), expected)
+    volume = logits.reshape(2, 3, 3, 2, 2), targets.reshape(2, 3, 2, 2)
+    torch.testing.assert_close(criterion(*volume), expected)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_masks_of_one_class_may_lack_its_dimension(loss):
+    logits = torch.randn(2, 1, 6, 6, generator=torch.Generator().manual_seed(0))
+    masks = torch.randint(0, 2, (2, 6, 6), generator=torch.Generator().manual_seed(0))
+    criterion = LOSSES[loss]("f1")
+    assert criterion(logits, masks) == criterion(logits, masks.unsqueeze(1))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_anything_but_tensors_is_refused_with_a_message(loss):
+    with pytest.raises(TypeError, match="logits must be a tensor of PyTorch, not list"):
+        LOSSES[loss]("f1")([0.5, -0.5], torch.tensor([1, 0]))
+    with pytest.raises(TypeError, match="targets must be a tensor of PyTorch, not ndarray"):
+        LOSSES[loss]("f1")(torch.zeros(2), np.zeros(2))

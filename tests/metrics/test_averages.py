@@ -101,7 +101,7 @@ def test_one_column_is_one_label_when_an_average_is_asked_for():
 
 
 @pytest.mark.parametrize(
-    "text", ["macro f1", "macro-f1", "macro_f1", "Macro F1", "MACRO f1", "macro 2*tp/(ap+pp)"]
+    "text", ["macro f1", "macro-f1", "f1_macro", "F1 Macro", "MACRO f1", "macro 2*tp/(ap+pp)", "f1-macro"]
 )
 def test_an_average_is_part_of_a_metric(text):
     metric = mf.get_metric(text)

@@ -47,7 +47,7 @@ REFUSED = [
     ("huge exponent", lambda C: C.tp * C.pp**1000, ["exponent 1000 is too large"]),
     ("variable exponent", lambda C: C.tp * C.pp**C.ap, ["the exponent ap must be a number"]),
     ("unknown name", lambda C: C.tpr, ["no 'tpr'", "tp, fp, fn, tn", "pp, pn, ap, an, all"]),
-    ("foreign symbol", lambda C: C.tp * sp.Symbol("x"), ["holds x, which is not on the confusion matrix"]),
+    ("foreign symbol", lambda C: C.tp * sp.Symbol("x"), ["holds x, which is not a count"]),
     ("absolute value", lambda C: abs(C.tp - C.fp), ["is none of the operations"]),
     ("nothing", lambda C: None, ["returned nothing"]),
     ("text", lambda C: "tp/pp", ["one expression", "str"]),

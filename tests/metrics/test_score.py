@@ -146,7 +146,7 @@ def test_labels_may_be_of_any_type_that_says_zero_and_one(kind):
         (torch.ones(2, requires_grad=True), [0, 1], "y_true is no array: .*; a score has no gradient"),
     ],
 )
-def test_labels_that_are_no_labels_are_refused(y, p, phrase):
+def test_invalid_labels_are_refused(y, p, phrase):
     with pytest.raises(ValueError, match=phrase):
         mf.f1.score(y, p)
 

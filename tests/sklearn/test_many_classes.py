@@ -13,7 +13,7 @@ from sklearn.metrics import f1_score
 
 import metricfit as mf
 from metricfit.sklearn import MetricClassifier, MetricEnsemble
-from metricfit.sklearn.deciding import ClassDecision, LabelDecision, mean_value
+from metricfit.sklearn.decisions import ClassDecision, LabelDecision, mean_value
 
 NAMES = np.array(["bird", "cat", "dog"])
 
@@ -123,7 +123,7 @@ def test_a_validation_set_and_groups_hold_rows_out(classes):
     MetricClassifier("f1", **quick).fit(X, y, groups=np.arange(300) // 3)
 
 
-def test_a_class_of_one_row_is_no_obstacle():
+def test_a_class_of_one_row_can_be_fitted():
     X = np.random.default_rng(0).normal(size=(40, 2))
     y = np.append(np.arange(39) % 3, 3)
     model = MetricClassifier("f1", max_epochs=2, random_state=0).fit(X, y)
@@ -168,6 +168,63 @@ def test_cuts_of_rare_labels_are_near_the_common_one():
     shrunk = LabelDecision.fit(*given, calibrated=True).cuts
     share = y.sum(0) / (y.sum(0) + 20.0)
     np.testing.assert_allclose(shrunk, share * own + (1 - share) * common)
+
+
+@pytest.mark.parametrize("name", models())
+def test_the_score_takes_weights(classes, labels, name):
+    for X, y, new, truth in (classes, labels):
+        model = models()[name].fit(X, y)
+        weights = np.random.default_rng(0).integers(0, 3, len(truth))
+        repeated = np.repeat(np.arange(len(truth)), weights)
+        expected = model.score(new[repeated], truth[repeated])
+        assert model.score(new, truth, sample_weight=weights) == pytest.approx(expected)
+
+
+def test_a_label_that_no_row_has_is_never_predicted(labels):
+    X, y, new, _ = labels
+    y = y.copy()
+    y[:, 1], y[:, 2] = 0, 1
+    with pytest.warns(UserWarning, match=r"no row has the labels \[1\]; they are never predicted"):
+        model = models()["network"].fit(X, y)
+    predicted = model.predict(new)
+    assert not predicted[:, 1].any()
+    assert predicted[:, 2].all()
+    assert np.isfinite(model.decision_function(new)).all()
+    assert model.predict_proba(new)[:, 1].max() < 0.1
+
+
+@pytest.mark.parametrize("name", ["network", "ensemble"])
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ([["a"], ["a", "b"]] * 20, "MultiLabelBinarizer"),
+        (["a", "b", "c", None] * 10, "the target is missing in 10 of 40 rows"),
+        (np.eye(40, 3) * 2, "columns of several labels must hold 0 and 1"),
+    ],
+)
+def test_targets_that_are_none_are_refused_with_a_message(name, target, message):
+    with pytest.raises(ValueError, match=message):
+        models()[name].fit(np.zeros((40, 2)), target)
+
+
+def test_a_class_that_is_too_rare_to_be_cross_fitted_is_named():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    with pytest.raises(ValueError, match="class 'rare' has 1 of 40 rows"):
+        models()["ensemble"].fit(X, ["often", "seldom"] * 19 + ["often", "rare"])
+    with pytest.raises(ValueError, match="label number 2 has 0 of 40 rows"):
+        models()["ensemble"].fit(X, np.tile(np.eye(4, 3, dtype=int)[[0, 1, 3]][[0, 1, 2, 0]], (10, 1)))
+
+
+def test_a_validation_set_has_the_labels_of_the_target(labels):
+    X, y, new, truth = labels
+    with pytest.raises(ValueError, match="has 3 labels per row, and the target has 4"):
+        models()["network"].fit(X, y, validation_set=(new, truth[:, :3]))
+
+
+def test_a_device_that_is_not_there_is_refused_before_the_training(classes):
+    X, y, _, _ = classes
+    with pytest.raises(ValueError, match="device='gpu' cannot be used"):
+        MetricClassifier(device="gpu").fit(X, y)
 
 
 @pytest.mark.parametrize("average", ["macro", "weighted"])

@@ -1,4 +1,4 @@
-"""The description of a model: a file of plain values, of which every one is checked when it is read."""
+"""The description of a model: a file of plain values, each checked when it is read."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def read_description(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
         description = json.loads(text)
-        json.dumps(description, ensure_ascii=False).encode()  # half of a character cannot be printed
+        json.dumps(description, ensure_ascii=False).encode()  # an incomplete character cannot be printed
     except (ValueError, RecursionError):
         raise foreign from None
     if not isinstance(description, dict):

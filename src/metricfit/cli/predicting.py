@@ -76,7 +76,7 @@ def _order(model: Model, known: Sequence[Any]) -> list[int]:
 
 
 def model_notes(model: Model) -> list[str]:
-    """Return what there is to say about a model before it is used."""
+    """Return the warnings about a model before it is used."""
     if not model.foreign_versions:
         return []
     return [
@@ -88,7 +88,7 @@ def model_notes(model: Model) -> list[str]:
 def _check_out(out: Path, *, overwrite: bool) -> None:
     try:
         if out.exists() and not out.is_file():
-            raise UserMistakeError(f"{out} is no file that can be replaced; choose another --out.")
+            raise UserMistakeError(f"{out} is not a file that can be replaced; choose another --out.")
         if out.exists() and not overwrite:
             raise UserMistakeError(f"{out} exists; choose another --out, or add --overwrite.")
     except OSError as error:

@@ -77,21 +77,21 @@ class Reading:
 
 
 def read_table(path: Path, reading: Reading | None = None) -> tuple[pd.DataFrame, list[str]]:
-    """Return the table in a file, its columns named by text, and what there is to say about it.
+    """Return the table in a file, with text as column names, and the notices about it.
 
     Examples
     --------
     >>> read_table(Path("notes.docx"))
     Traceback (most recent call last):
         ...
-    metricfit.cli.mistakes.UserMistakeError: notes.docx is no table that can be read; give ...
+    metricfit.cli.mistakes.UserMistakeError: notes.docx is not a table that can be read; give ...
     """
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packed = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSED else ""
     kind = suffixes[-1] if suffixes else ""
     if kind not in (*DELIMITED, *JSON, *PARQUET) or (packed and kind in PARQUET):
         hint = " Save the sheet as CSV." if kind in (".xls", ".xlsx", ".ods") else ""
-        raise UserMistakeError(f"{path} is no table that can be read; give {FORMATS}.{hint}")
+        raise UserMistakeError(f"{path} is not a table that can be read; give {FORMATS}.{hint}")
     try:
         if not path.is_file():
             if path.exists():
@@ -230,9 +230,9 @@ def _loaded(text: str, where: str) -> Any:
         if "\\ud" in text.lower():
             json.dumps(found, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise ValueError(f"{where} holds half of a character") from None
+        raise ValueError(f"{where} holds an incomplete character") from None
     except json.JSONDecodeError as error:
-        raise ValueError(f"{where} is no JSON: {error.msg}") from None
+        raise ValueError(f"{where} is not valid JSON: {error.msg}") from None
     except RecursionError:
         raise ValueError(f"{where} is nested too deeply") from None
     except _SameNameError as error:
@@ -243,7 +243,7 @@ def _loaded(text: str, where: str) -> Any:
 
 
 class _SameNameError(ValueError):
-    """An object of JSON has two values of one name, of which Python would keep the last."""
+    """An object of JSON has two values of the same name; Python would keep only the last."""
 
 
 def _record(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

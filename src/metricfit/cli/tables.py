@@ -151,7 +151,7 @@ def label_text(value: Any) -> str:
 def take_target(
     table: pd.DataFrame, name: str, positive: str | None
 ) -> tuple[pd.DataFrame, Target | ClassTarget, list[str]]:
-    """Return the other columns, the target and what there is to say about it.
+    """Return the other columns, the target and the notices about it.
 
     Rows without a target, or of a class that is too rare, are left out. Of two labels the positive one is
     the one that is asked for; otherwise 1, true or yes; otherwise the rarer one.
@@ -276,7 +276,7 @@ def _refuse_alike(name: str, values: list[str]) -> None:
 def _positive_text(name: str, counts: pd.Series[int], positive: str | None) -> str:
     if positive is not None:
         if positive not in counts.index:
-            raise UserMistakeError(f"{positive} is no value of {name}; it has {listed(counts.index)}.")
+            raise UserMistakeError(f"{positive} is not a value of {name}; it has {listed(counts.index)}.")
         return positive
     for text in counts.index:
         if text.lower() in ("1", "true", "yes"):

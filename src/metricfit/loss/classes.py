@@ -7,7 +7,14 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-__all__ = ["Columns", "as_columns", "chosen_class", "looks_at_values", "margins", "one_against_rest"]
+__all__ = [
+    "Columns",
+    "as_columns",
+    "chosen_class",
+    "looks_at_values",
+    "margins",
+    "one_against_rest",
+]
 
 
 class Columns(NamedTuple):
@@ -31,8 +38,9 @@ def as_columns(
 
     Parameters
     ----------
-    logits : Tensor, shape (n, classes) or (images, classes, height, width)
-    targets : Tensor, shape (n,), (n, 1) or (images, height, width)
+    logits : Tensor, shape (n, classes) or (n, classes, ...)
+        With further dimensions, as of sequences, masks or volumes, as for cross-entropy.
+    targets : Tensor, shape (n,), (n, 1) or (n, ...)
         Integers. With any other shape nothing is done.
     average : str or int
         That of the loss.
@@ -52,9 +60,9 @@ def as_columns(
         return Columns(logits, targets, False)
     if logits.shape[1] == 2 and average == "macro" and named is None:
         raise ValueError(
-            f"logits of shape {tuple(logits.shape)} and targets of shape {tuple(targets.shape)}: of two "
-            "columns pass the difference logits[:, 1] - logits[:, 0], or say what to measure by "
-            "average=1, for class 1, or a metric such as mf.f1.macro()"
+            f"logits of shape {tuple(logits.shape)} and targets of shape {tuple(targets.shape)}: with "
+            "two columns pass the difference logits[:, 1] - logits[:, 0], or say which metric you want: "
+            "average=1 for that of class 1, or a metric such as mf.f1.macro()"
         )
     if "micro" in (average, named) or "samples" in (average, named):
         raise ValueError(
@@ -62,7 +70,11 @@ def as_columns(
             'them; take mf.accuracy, or average="macro" or "weighted"'
         )
     targets = targets.reshape(logits.shape[:1] + logits.shape[2:])
-    return one_against_rest(logits, targets, ignore_index, softmax=softmax)
+    columns = one_against_rest(logits, targets, ignore_index, softmax=softmax)
+    if logits.dim() != 3:
+        return columns
+    # A sequence is a mask of width 1.
+    return Columns(columns.logits.unsqueeze(3), columns.targets.unsqueeze(3), True)
 
 
 def one_against_rest(
@@ -125,8 +137,8 @@ def chosen_class(columns: Columns, average: str | int) -> Columns:
         return columns
     if columns.logits.dim() < 2 or average >= columns.logits.shape[1]:
         raise ValueError(
-            f"average={average} is the number of a class or label, counted from 0, and logits of shape "
-            f"{tuple(columns.logits.shape)} have none of that number"
+            f"average={average} is the index of a class or label, counted from 0, but logits of shape "
+            f"{tuple(columns.logits.shape)} have no such column"
         )
     if columns.targets.shape != columns.logits.shape:
         return columns  # refused later, as for every average
@@ -176,6 +188,6 @@ def _logits_of_softmax(logits: Tensor) -> Tensor:
 def _are_classes(logits: Tensor, targets: Tensor) -> bool:
     if logits.dim() == 2 and logits.shape[1] > 1:
         return tuple(targets.shape) in ((logits.shape[0],), (logits.shape[0], 1))
-    if logits.dim() == 4 and logits.shape[1] > 1:
+    if logits.dim() > 2 and logits.shape[1] > 1:
         return tuple(targets.shape) == (logits.shape[0], *logits.shape[2:])
     return False

@@ -19,7 +19,7 @@ def sampled_pixels(logits: Tensor, targets: Tensor, most: int | None, *, draw: b
 
     Parameters
     ----------
-    logits, targets : Tensor, shape (images, classes, height, width)
+    logits, targets : Tensor, shape (images, classes, height, width), or with a third side
     most : int or None
         How many pixels to take; None takes all.
     draw : bool

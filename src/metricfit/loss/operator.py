@@ -1,8 +1,8 @@
 """The operator ``torch.ops.metricfit.metric_loss``, as PyTorch's dispatcher, autograd and compiler see it.
 
-Its settings are one line of text, since an operator takes tensors and plain values only; all that PyTorch
-knows of it is the shape of its results and their derivative. Games are played on the host, wherever the
-logits are, or on their device; `play_batch` decides.
+Its settings are one line of text, because an operator only takes tensors and plain values. PyTorch only knows
+the shape of its results and their derivative. Games are played on the host, wherever the logits are, or on
+their device; `play_batch` decides.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from metricfit.loss.entries import check_tensors
 from metricfit.loss.games import Outcome, play
 from metricfit.loss.gathering import gather_batch, is_parallel
 from metricfit.loss.path import on_device
@@ -83,7 +82,7 @@ def solve_on_device(
     logits: Tensor, targets: Tensor, settings: Settings, recorder: Recorder | None
 ) -> tuple[Tensor, Tensor]:
     """Solve the games on the device of the logits, without waiting for it."""
-    # Not imported before it is needed: it brings the kernel's tables and a compiler with it.
+    # Imported only when needed, because it imports the kernel's tables and a compiler.
     from metricfit.loss.device import play_on_device
 
     outcome = play_on_device(logits, targets, settings)
@@ -135,7 +134,7 @@ def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> N
 
 
 def _backward(ctx: Any, grad_loss: Tensor, _grad_slope: Tensor) -> tuple[Tensor | None, ...]:
-    # The slope is constant between the kinks of the loss: what comes in for it has no effect.
+    # The slope is constant between the kinks of the loss, so its incoming gradient has no effect.
     (slope,) = ctx.saved_tensors
     return _times(grad_loss, slope, ctx.dtype), None, None, None, None
 
@@ -209,7 +208,7 @@ class HostFunction(torch.autograd.Function):
         slope, logits = ctx.saved_tensors
         result = _times(grad_loss, slope, logits.dtype)
         if torch.is_grad_enabled():
-            # Who differentiates once more is to find the logits, and a zero.
+            # A second derivative has to find the logits, and is zero.
             result = result + 0.0 * logits
         return result, None
 
@@ -220,7 +219,6 @@ def apply_metric_loss(
     """Return the loss alone, differentiable in every way that PyTorch has."""
     apply: Any
     loss: Tensor
-    check_tensors(logits=logits, targets=targets)
     if torch.compiler.is_compiling():
         # An exported program outlives the loss, and numbers of recorders mean nothing elsewhere.
         number = NOBODY if torch.compiler.is_exporting() else recorder
@@ -296,8 +294,8 @@ def _checked_targets(logits: Tensor, targets: Tensor) -> Tensor:
     if logits.dim() not in (1, 2):
         raise ValueError(
             "logits must have the shape (n,), (n, 1), (n, labels), (n, classes) or (images, classes, height, "
-            f"width), not {tuple(logits.shape)}; a loss is over a batch, and one game over all entries is "
-            "that of logits.flatten() and targets.flatten()"
+            f"width), not {tuple(logits.shape)}; add the dimension of classes to masks by unsqueeze(1), or "
+            "make one game of all entries by logits.flatten() and targets.flatten()"
         )
     if logits.device != targets.device:
         raise ValueError(f"logits are on {logits.device} and targets on {targets.device}; move one of them")

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from metricfit.loss.classes import as_columns, chosen_class
+from metricfit.loss.entries import check_tensors
 from metricfit.loss.images import PIXELS, sampled_pixels
 from metricfit.loss.operator import apply_metric_loss
 from metricfit.loss.settings import Settings
@@ -82,8 +83,7 @@ def batch_columns(logits: Tensor, targets: Tensor, plan: Plan) -> tuple[Tensor, 
     >>> batch_columns(torch.zeros(2, 3), torch.tensor([1, 0]), plan)[1].ravel()
     tensor([1., 0.])
     """
-    if not isinstance(logits, Tensor) or not isinstance(targets, Tensor):
-        return logits, targets  # the operator says what is wrong
+    check_tensors(logits=logits, targets=targets)
     columns = as_columns(logits, targets, plan.average, plan.named, plan.ignore_index, softmax=False)
     columns = chosen_class(columns, plan.average)
     return columns.logits, columns.targets
@@ -107,9 +107,10 @@ def columns_loss(
     >>> columns_loss(torch.tensor([[9.0, -9.0]]), torch.tensor([[1, 0]]), plan, 0)
     tensor(0.)
     """
-    masks = isinstance(logits, Tensor) and logits.dim() == 4
     text, each, shape = plan.text, plan.each, None
-    if masks:
+    if logits.dim() in (4, 5):
+        if logits.shape[1] == 1 and targets.shape == logits[:, 0].shape:
+            targets = targets.unsqueeze(1)
         if plan.gather:
             raise ValueError(
                 "gather=True plays over the rows of all ranks, and every image has games of its own; leave "

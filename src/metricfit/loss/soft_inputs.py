@@ -7,8 +7,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from metricfit.loss.entries import check_tensors
-
 __all__ = ["SoftBatch", "is_usable", "soft_batch", "why_not_usable"]
 
 
@@ -21,11 +19,14 @@ class SoftBatch(NamedTuple):
         Entries that are ignored hold zeros.
     weights : Tensor or None
         Zero where an entry is ignored; None if all count the same.
+    classes : Tensor, shape (2, rows, labels, pixels)
+        How much of each entry is positive, and how much negative.
     """
 
     logits: Tensor
     targets: Tensor
     weights: Tensor | None
+    classes: Tensor
     exclusive: bool = False  # whether the decision is the label with the largest logit
 
 
@@ -40,9 +41,6 @@ def soft_batch(
     >>> batch.logits.shape, batch.weights.ravel()
     (torch.Size([2, 1, 1]), tensor([1., 0.]))
     """
-    check_tensors(logits=logits, targets=targets)
-    if sample_weight is not None:
-        check_tensors(sample_weight=sample_weight)
     if not logits.dtype.is_floating_point:
         raise TypeError(
             f"logits must be floating point numbers, not {logits.dtype}; give the model's raw scores, which "
@@ -74,16 +72,16 @@ def soft_batch(
         valid = truth != ignore_index
         scores, truth = scores.where(valid, 0.0), truth.where(valid, 0.0)
         weights = valid.to(dtype) if weights is None else weights.where(valid, 0.0)
-    return SoftBatch(scores, truth, weights)
+    positive = truth if weights is None else truth * weights
+    rest = 1.0 - truth if weights is None else weights - positive
+    return SoftBatch(scores, truth, weights, torch.stack((positive, rest)))
 
 
 @torch.no_grad()
 def is_usable(batch: SoftBatch) -> Tensor:
     """Whether logits are finite, targets between 0 and 1 and weights neither negative nor infinite."""
-    good = torch.isfinite(batch.logits) & (batch.targets >= 0) & (batch.targets <= 1)
-    if batch.weights is not None:
-        good &= (batch.weights >= 0) & (batch.weights < torch.inf)
-    return good.all()
+    # Zero times what is not finite is no number, which is not >= 0 either.
+    return (batch.logits * 0.0).sum() + batch.classes.amin() >= 0
 
 
 def why_not_usable(batch: SoftBatch, ignore_index: int | None) -> str:

@@ -45,8 +45,8 @@ def get_metric(metric: str | Metric) -> Metric:
         The name of a built-in metric (``"mcc"``), a member of a family (``"fbeta(0.5)"``, or short
         ``"f0.5"``), or a formula over ``tp fp fn tn pp pn ap an all`` with ``+ - * / **``, ``sqrt``, ``log``,
         ``exp`` and the names of built-in metrics. Other common names of these, such as ``"sensitivity"``, are
-        known too. ``"macro f1"`` and the like are averages over labels or classes. ``"precision@100"`` and
-        ``"precision@5%"`` are for predictions of one size, see :meth:`Metric.at_size`. Constraints follow
+        known too. ``"macro f1"`` and ``"f1_macro"`` are averages over labels or classes. ``"precision@100"``
+        and ``"precision@5%"`` are for predictions of one size, see :meth:`Metric.at_size`. Constraints follow
         after ``subject to``, separated by commas. A metric is returned as it is.
 
     Returns
@@ -82,13 +82,23 @@ def get_metric(metric: str | Metric) -> Metric:
             f"the formula has {len(metric)} characters; {MAX_LENGTH} is the longest that is read"
         )
     objective, *rest = re.split(r"\s+subject\s+to\s+", metric.strip(), maxsplit=1)
-    averaged = re.fullmatch(rf"({'|'.join(get_args(Average))})[\s_-]+(.+)", objective, re.IGNORECASE)
-    made = _sized_metric(averaged[2] if averaged else objective)
-    if averaged:
-        made = made.averaged(cast("Average", averaged[1].lower()))
+    objective, average = _split_average(objective)
+    made = _sized_metric(objective)
+    if average is not None:
+        made = made.averaged(average)
     if rest:
         made = made.subject_to(*(_constraint(text) for text in _split_at_commas(rest[0])))
     return made
+
+
+def _split_average(text: str) -> tuple[str, Average | None]:
+    """Return the text of a metric and its average, which stands before or after it: ``f1_macro``."""
+    averages = "|".join(get_args(Average))
+    before = re.fullmatch(rf"({averages})[\s_-]+(.+)", text, re.IGNORECASE)
+    if before:
+        return before[2], cast("Average", before[1].lower())
+    after = re.fullmatch(rf"(.+?)[\s_-]+({averages})", text, re.IGNORECASE)
+    return (after[1], cast("Average", after[2].lower())) if after else (text, None)
 
 
 def _sized_metric(text: str) -> Metric:

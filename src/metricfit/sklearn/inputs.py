@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from metricfit import Constraint, Metric, get_metric
+from metricfit.sklearn.cut_curve import CutRule
 
 __all__ = [
     "CUTS",
@@ -21,7 +23,7 @@ __all__ = [
     "refuse_masked",
 ]
 
-CUTS = ("expected", "empirical", "zero")
+CUTS = get_args(CutRule)
 
 
 def refuse_masked(**given: Any) -> None:
@@ -43,8 +45,16 @@ def refuse_masked(**given: Any) -> None:
 
 def check_settings(model: Any, *, held_out: bool, groups: bool) -> None:
     """Raise ValueError for a setting that cannot be, or does not go with the rows that are given."""
-    if model.loss not in ("metric", "cross-entropy"):
-        raise ValueError(f'loss must be "metric" or "cross-entropy", got {model.loss!r}')
+    if model.loss not in ("metric", "soft", "cross-entropy"):
+        raise ValueError(f'loss must be "metric", "soft" or "cross-entropy", got {model.loss!r}')
+    try:
+        torch.empty(0, device=model.device)
+    except (RuntimeError, AssertionError, TypeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ValueError(
+            f'device={model.device!r} cannot be used: {reason}; take "cpu", or what torch.device accepts '
+            "on this machine"
+        ) from error
     if model.cut not in CUTS:
         raise ValueError(f'cut must be "expected", "empirical" or "zero", got {model.cut!r}')
     if held_out and groups:

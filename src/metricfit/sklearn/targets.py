@@ -13,7 +13,15 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 
 from metricfit import Metric
 
-__all__ = ["Target", "averaged_metric", "has_many", "plain_labels", "target_of"]
+__all__ = [
+    "Target",
+    "averaged_metric",
+    "check_counts",
+    "check_labels",
+    "has_many",
+    "plain_labels",
+    "target_of",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +55,27 @@ class Target:
         return np.asarray(self.codes[:, None] == np.arange(len(self.classes)), dtype=np.int64)
 
 
+def check_counts(target: Target) -> None:
+    """Raise ValueError for a class or label that is too rare, or too frequent, to be cross-fitted.
+
+    Examples
+    --------
+    >>> check_counts(target_of(["a", "a", "b", "b", "c"]))
+    Traceback (most recent call last):
+        ...
+    ValueError: class 'c' has 1 of 5 rows; cross-fitting needs two with it and two without it at least, so \
+    leave it out, or take MetricClassifier
+    """
+    rows = len(target.codes)
+    for name, positives in zip(target.classes.tolist(), target.columns.sum(axis=0).tolist(), strict=True):
+        if not 2 <= positives <= rows - 2:
+            what = "class" if target.kind == "classes" else "label number"
+            raise ValueError(
+                f"{what} {name!r} has {positives} of {rows} rows; cross-fitting needs two with it and two "
+                "without it at least, so leave it out, or take MetricClassifier"
+            )
+
+
 def has_many(y: Any) -> bool:
     """Whether a target has more than two classes or several labels per row.
 
@@ -55,20 +84,46 @@ def has_many(y: Any) -> bool:
     >>> has_many([0, 1, 1]), has_many([0, 1, 2]), has_many([[0, 1], [1, 1]])
     (False, True, True)
     """
-    _refuse_mixed(y)
-    check_classification_targets(y)
+    check_labels(y)
     kind = type_of_target(y)
-    if kind == "multiclass-multioutput":
+    several = kind.startswith("multilabel")
+    if kind == "multiclass-multioutput" or (several and not np.isin(plain_labels(y), (0, 1)).all()):
         raise ValueError("columns of several labels must hold 0 and 1; fit one model per column otherwise")
-    if kind.startswith("multilabel"):
+    if several:
         return True
     return len(np.unique(np.asarray(y))) > 2
 
 
-def _refuse_mixed(y: Any) -> None:
+def check_labels(y: Any) -> None:
+    """Raise ValueError for what no target can be.
+
+    Examples
+    --------
+    >>> check_labels(["a", None])
+    Traceback (most recent call last):
+        ...
+    ValueError: the target is missing in 1 of 2 rows; leave these rows out
+    """
+    try:
+        values = plain_labels(y)
+    except ValueError as error:
+        raise ValueError(
+            "y holds lists of different lengths; for several labels per row give one column of 0 and 1 per "
+            "label, as sklearn.preprocessing.MultiLabelBinarizer makes them"
+        ) from error
+    if values.dtype == object and values.ndim == 1:
+        missing = sum(value is None or value != value for value in values)
+        if missing:
+            raise ValueError(
+                f"the target is missing in {missing} of {len(values)} rows; leave these rows out"
+            )
+    _refuse_mixed(values)
+    check_classification_targets(y)
+
+
+def _refuse_mixed(labels: npt.NDArray[Any]) -> None:
     """Raise TypeError for texts beside numbers, which have no order."""
-    labels = np.empty(0) if issparse(y) else np.asarray(y)
-    kinds = {isinstance(label, str) for label in labels.ravel()} if labels.dtype.kind == "O" else ()
+    kinds = {isinstance(label, str) for label in labels.ravel()} if labels.dtype == object else ()
     if len(kinds) > 1:
         raise TypeError("the target holds texts and other values; give all labels as one type, such as text")
 

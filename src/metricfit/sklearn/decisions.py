@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +10,9 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, logit, softmax
 
 from metricfit import Metric
-from metricfit.sklearn.beta import BetaCalibration
-from metricfit.sklearn.threshold import best_cut, expected_cut
+from metricfit.sklearn.calibration import BetaCalibration
+from metricfit.sklearn.cut_curve import CutRule
+from metricfit.sklearn.cuts import cut_by
 
 __all__ = ["ClassDecision", "LabelDecision", "finite_logits", "mean_value"]
 
@@ -29,6 +30,8 @@ HELD = 1.0
 PRIOR = 20.0
 # The common cuts that are tried.
 TRIED = 200
+# No logit is as large. Infinite scores are refused by the ranking metrics of scikit-learn.
+FAR = 1e6
 
 
 def mean_value(
@@ -98,7 +101,7 @@ class ClassDecision:
         logits: FloatArray,
         codes: IntArray,
         weights: FloatArray | None,
-        cut: str,
+        cut: CutRule,
         *,
         calibrated: bool,
     ) -> ClassDecision:
@@ -134,6 +137,8 @@ class ClassDecision:
 class LabelDecision:
     """Decides every label by a cut of its own, which is near the common one where positives are few.
 
+    Labels that no row of the training has are never predicted, see :meth:`constant`.
+
     Attributes
     ----------
     cuts : ndarray of shape (labels,)
@@ -157,7 +162,7 @@ class LabelDecision:
         logits: FloatArray,
         labels: IntArray,
         weights: FloatArray | None,
-        cut: str,
+        cut: CutRule,
         *,
         calibrated: bool,
         prior: float = PRIOR,
@@ -173,11 +178,7 @@ class LabelDecision:
         single = metric.objective.averaged(None)
         own = np.array(
             [
-                best_cut(single, logits[:, j], labels[:, j], weights=weights).threshold
-                if cut == "empirical"
-                else expected_cut(
-                    single, logits[:, j], labels[:, j], chances[:, j], weights=weights
-                ).threshold
+                cut_by(cut, single, logits[:, j], labels[:, j], chances[:, j], weights=weights).threshold
                 for j in columns
             ]
         )
@@ -188,6 +189,19 @@ class LabelDecision:
         positives = labels.sum(axis=0)
         share = positives / (positives + prior) if prior > 0.0 else np.ones(len(columns))
         return cls(share * own + (1.0 - share) * common, calibrations)
+
+    def constant(self, labels: IntArray) -> LabelDecision:
+        """Return a decision that never predicts labels that no row has, and always those that all rows have.
+
+        Nothing can be learned of such labels, and their logits say nothing.
+
+        Examples
+        --------
+        >>> LabelDecision(np.zeros(2), ()).constant(np.array([[0, 1], [0, 0]])).predict(np.full((1, 2), 5.0))
+        array([[0, 1]])
+        """
+        shares = labels.mean(axis=0)
+        return replace(self, cuts=np.where(shares == 0.0, FAR, np.where(shares == 1.0, -FAR, self.cuts)))
 
     def predict(self, logits: FloatArray) -> IntArray:
         """Return 0 or 1 for every label."""
@@ -205,7 +219,7 @@ class LabelDecision:
 
 
 def finite_logits(probabilities: FloatArray) -> FloatArray:
-    """Return the logits of probabilities, of which none is 0 or 1.
+    """Return the logits of probabilities, after moving them away from 0 and 1.
 
     Examples
     --------

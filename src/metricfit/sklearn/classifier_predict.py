@@ -12,16 +12,16 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from metricfit import Metric
-from metricfit.sklearn.beta import BetaCalibration
+from metricfit.sklearn.calibration import BetaCalibration
 from metricfit.sklearn.callbacks import completed_epochs
-from metricfit.sklearn.deciding import ClassDecision, LabelDecision
-from metricfit.sklearn.given import GivenRows
+from metricfit.sklearn.classifier_rows import GivenRows
+from metricfit.sklearn.cut_curve import SLACK, CutRule
+from metricfit.sklearn.decisions import ClassDecision, LabelDecision
 from metricfit.sklearn.inputs import refuse_masked
 from metricfit.sklearn.network import LogitNet
 from metricfit.sklearn.rows import HeldOut, complete
 from metricfit.sklearn.targets import plain_labels
-from metricfit.sklearn.threshold import SLACK
-from metricfit.sklearn.top import top_rows
+from metricfit.sklearn.top_rows import top_rows
 from metricfit.sklearn.training import release
 
 __all__ = ["TrainedNetwork"]
@@ -43,7 +43,7 @@ class TrainedNetwork(GivenRows):
     net_: LogitNet
     max_epochs: int
     patience: int
-    cut: str
+    cut: CutRule
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return how far each row is on the side of ``classes_[1]``: its logit less the threshold.
@@ -101,15 +101,21 @@ class TrainedNetwork(GivenRows):
         truth = np.asarray(y) == self.classes_[self._positive]
         return float(self.metric_.score(truth, predicted, sample_weight=sample_weight))
 
-    def _decide(self, held_out: HeldOut) -> None:
-        """Choose offsets or cuts on the held-out rows, with the network that was kept."""
+    def _decide(self, held_out: HeldOut, trained: npt.NDArray[np.int64]) -> None:
+        """Choose offsets or cuts on the held-out rows, with the network that was kept.
+
+        `trained` are the labels that it was trained on.
+        """
         found: torch.Tensor = self.net_.forward(held_out.X, training=False)
         logits = found.cpu().double().numpy()
         given = self.metric_, logits, held_out.labels, held_out.weights, self.cut
         if self._kind == "classes":
             self.decision_ = ClassDecision.fit(*given, calibrated=False)
         else:
-            self.decision_ = LabelDecision.fit(*given, calibrated=False)
+            known = np.concatenate((trained, held_out.labels))
+            self.decision_ = LabelDecision.fit(*given, calibrated=False).constant(known)
+            if empty := np.flatnonzero(~known.any(axis=0)).tolist():
+                warnings.warn(f"no row has the labels {empty}; they are never predicted", stacklevel=4)
 
     def _undecided(self) -> ClassDecision | LabelDecision | None:
         """Return the decision of several classes or labels without any held-out rows."""
@@ -151,7 +157,7 @@ class TrainedNetwork(GivenRows):
         if best["one_class"]:
             warnings.warn(
                 f"the model predicts one class only on the held-out rows: either the features say little "
-                f"about the target, or {self.metric_.name} is highest so. Look at predict_proba, give "
+                f"about the target, or this maximises {self.metric_.name}. Look at predict_proba, give "
                 "other features or more rows, or choose another metric or constraint",
                 stacklevel=4,
             )

@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from metricfit.sklearn.inputs import refuse_masked
 from metricfit.sklearn.rows import HeldOut, class_index, complete, row_weights
-from metricfit.sklearn.targets import plain_labels
+from metricfit.sklearn.targets import check_labels, plain_labels
 
 __all__ = ["GivenRows"]
 
@@ -38,7 +38,9 @@ class GivenRows:
 
     def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
         refuse_masked(X=X, y=y)
-        several = issparse(y) or (y is not None and np.asarray(y).ndim == 2 and np.asarray(y).shape[1] > 1)
+        if y is not None:
+            check_labels(y)
+        several = issparse(y) or (np.ndim(y) == 2 and np.asarray(y).shape[1] > 1)
         X, y = validate_data(
             self, X, y, dtype=np.float32, reset=reset, ensure_all_finite="allow-nan", multi_output=several
         )
@@ -58,6 +60,12 @@ class GivenRows:
             raise ValueError(
                 f"the validation_set must have rows of both classes, {self.classes_.tolist()}; "
                 f"it has {np.unique(y).tolist()}"
+            )
+        columns = y.shape[1] if y.ndim == 2 else 1
+        if self._kind == "labels" and columns != len(self.classes_):
+            raise ValueError(
+                f"the validation_set has {columns} labels per row, and the target has {len(self.classes_)}; "
+                "give the same columns"
             )
         strange = np.setdiff1d(y, self.classes_)
         if self._kind == "classes" and len(strange):
