@@ -55,6 +55,7 @@ def facts(evidence: Evidence) -> dict[str, str]:
         **_against("ce", points, PLAINEST),
         **_against("tuned", points, TUNED),
         **_against("trees_tuned", points, "trees, tuned"),
+        **_against("soft_tuned", points, "soft, tuned"),
         **_against("images", evidence.images, PLAINEST),
         **_against("images_tuned", evidence.images, TUNED),
         **_line("paper", evidence.paper, PLAINEST),

@@ -31,14 +31,19 @@ def facts(rows: Iterable[tables.Row]) -> dict[str, str]:
     }
     methods = {row["method"]: None for row in rows}
     ordered = [name for name in NAMES if name in methods] + [name for name in methods if name not in NAMES]
+    held = all("held" in row for row in rows)
     lines = [
-        [NAMES.get(method, method), *(cell for each in found.values() for cell in _cells(each.get(method)))]
+        [
+            NAMES.get(method, method),
+            *(cell for each in found.values() for cell in _cells(each.get(method, []), held=held)),
+        ]
         for method in ordered
     ]
     heads = []
     for model, each in found.items():
-        cases = len(next(iter(each.values()), []))
+        cases = len(next(iter(each.values())))
         heads += [f"{MODELS.get(model, model)} ({cases} cases): training, test", "objective"]
+        heads += ["chosen on held-out rows: test", "objective"] if held else []
     return {
         "floors": "\n".join(table(("", *heads), lines)),
         "floors_runs": f"{len(rows)}",
@@ -66,10 +71,20 @@ def whole(rows: Sequence[tables.Row]) -> dict[str, list[tables.Row]]:
     }
 
 
-def _cells(rows: Sequence[tables.Row] | None) -> tuple[str, str]:
+def _cells(rows: Sequence[tables.Row], *, held: bool) -> list[str]:
+    """Return how often the floor was met, and the objective: at 0, and as chosen on held-out rows."""
     if not rows:
-        return "–", "–"
-    met = (100 * statistics.fmean(row[part][1] <= MET for row in rows) for part in ("train", "test"))
-    return ", ".join(
-        f"{share:.0f} %" for share in met
-    ), f"{statistics.fmean(row['test'][0] for row in rows):.2f}"
+        return ["–"] * (4 if held else 2)
+    cells = [f"{_met(rows, 'train')}, {_met(rows, 'test')}", _objective(rows)]
+    if held:
+        chosen = [row["held"] for row in rows]
+        cells += [_met(chosen, "test"), _objective(chosen)]
+    return cells
+
+
+def _met(rows: Sequence[tables.Row], part: str) -> str:
+    return f"{100 * statistics.fmean(row[part][1] <= MET for row in rows):.0f} %"
+
+
+def _objective(rows: Sequence[tables.Row]) -> str:
+    return f"{statistics.fmean(row['test'][0] for row in rows):.2f}"

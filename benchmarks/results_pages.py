@@ -21,6 +21,7 @@ import results_boosting
 import results_ensemble
 import results_facts
 import results_floors
+import results_potentials
 import results_settings
 import results_tables
 import tables
@@ -36,7 +37,10 @@ ROOT = Path(__file__).parent.parent
 RESULTS, PAGES, DOCS = ROOT / "benchmarks" / "results", ROOT / "benchmarks" / "pages", ROOT / "docs"
 QUOTING = (
     ROOT / "README.md",
-    *(DOCS / f"{name}.md" for name in ("boosted_trees", "constraints", "ensemble", "soft_loss")),
+    *(
+        DOCS / f"{name}.md"
+        for name in ("boosted_trees", "constraints", "ensemble", "potentials", "soft_loss")
+    ),
 )
 QUOTE = re.compile(r"(?<=<!-- results: )(\w+)( -->\n).*?(?=<!-- end of results -->)", re.DOTALL)
 
@@ -82,6 +86,7 @@ def every_fact(found: results_facts.Evidence) -> dict[str, str]:
         **results_ensemble.facts(ensemble),
         **results_floors.facts(tables.read(RESULTS / "operating_points.jsonl")),
         **results_boosting.facts(tables.read(RESULTS / "boosting.jsonl")),
+        **results_potentials.facts(tables.read(RESULTS / "potentials.jsonl")),
         **results_settings.settings(
             found.cells, list(read(RESULTS / "experiments" / "ap-perf" / CELLS).values())
         ),

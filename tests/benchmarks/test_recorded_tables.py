@@ -58,6 +58,19 @@ def test_floors_are_counted_over_the_cases_that_all_methods_have(program):
     assert facts["floors_runs"] == "3"
 
 
+def test_floors_are_also_counted_as_chosen_on_held_out_rows_where_that_was_recorded(program):
+    held = {"test": [0.25, 0.1]}
+    rows = [{**of_floor("game", True), "held": held}, {**of_floor("soft", True), "held": held}]
+    facts = program("results_floors").facts(rows)
+    assert "| objective | chosen on held-out rows: test | objective |" in facts["floors"]
+    assert "| `MetricLoss`, constraint in the game | 100 %, 100 % | 0.50 | 0 % | 0.25 |" in facts["floors"]
+
+
+def test_potentials_show_the_mean_and_the_worst_distribution(program):
+    rows = [{"truth": "dependent", "kind": "full", "lost": {"game": lost}} for lost in (0.0, 0.5)]
+    assert "| dependent, full, game | 0.2500 | 0.5000 | 2 |" in program("results_potentials").losses(rows)
+
+
 def test_boosted_trees_are_compared_with_logistic_loss_and_a_tuned_cut(program):
     row = {"seed": 0, "metric": "f1", "logistic tuned": 0.5, "logistic at 0": 0.4, "metric tuned": 0.5}
     rows = [{**row, "set": "a", "metric at 0": 0.7}, {**row, "set": "b", "metric at 0": 0.4}]

@@ -31,6 +31,11 @@ def files_of_at_most(size):
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
+def write_table_with_a_long_name(folder):
+    """Write a table of which the description of the model is larger than all that is written before it."""
+    a_table().assign(**{"n" * 400_000: None}).to_csv(folder / "table.csv", index=False)
+
+
 @pytest.fixture
 def folder(tmp_path):
     a_table().to_csv(tmp_path / "table.csv", index=False)
@@ -123,9 +128,8 @@ def test_a_full_disk_at_a_checkpoint_gives_a_message(folder):
 
 
 def test_a_full_disk_in_the_end_loses_nothing_that_was_trained(folder):
-    table = a_table(400).assign(note=[f"{i * 7919 % 9973} {i * 104729 % 99991} times" for i in range(400)])
-    table.to_csv(folder / "table.csv", index=False)
-    with files_of_at_most(400_000):
+    write_table_with_a_long_name(folder)
+    with files_of_at_most(350_000):
         result = fit(folder)
     assert result.exit_code == 2
     assert "What was trained so far is kept in" in said(result)
@@ -160,9 +164,8 @@ BAD = {
 def stopped(tmp_path_factory):
     """A folder with a training that a full disk has ended."""
     folder = tmp_path_factory.mktemp("stopped")
-    table = a_table(400).assign(note=[f"{i * 7919 % 9973} {i * 104729 % 99991} times" for i in range(400)])
-    table.to_csv(folder / "table.csv", index=False)
-    with files_of_at_most(400_000):
+    write_table_with_a_long_name(folder)
+    with files_of_at_most(350_000):
         assert fit(folder).exit_code == 2
     return folder
 

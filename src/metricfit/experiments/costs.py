@@ -21,17 +21,15 @@ class Cost:
 
     Attributes
     ----------
-    epoch : float or None
-        Seconds of the median epoch, of training alone; None for recipes without epochs.
     times : float or None
-        The same as a multiple of cross-entropy's on the same data set.
+        The median epoch, of training alone, as a multiple of cross-entropy's on the same data set; None for
+        recipes without epochs.
     whole : float
         Seconds until a classifier is there, for one metric.
     sets : int
         How many data sets these are.
     """
 
-    epoch: float | None
     times: float | None
     whole: float
     sets: int
@@ -48,7 +46,7 @@ def costs(cells: Iterable[dict[str, Any]]) -> dict[str, Cost]:
     >>> found = costs([{**cell, "loss": "cross-entropy", "epoch_seconds": 1.0},
     ...                {**cell, "loss": "metricfit", "epoch_seconds": 2.0}])
     >>> found["metricfit"]
-    Cost(epoch=2.0, times=2.0, whole=9.0, sets=1)
+    Cost(times=2.0, whole=9.0, sets=1)
     """
     found: dict[str, dict[tuple[str, ...], list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
     for cell in cells:
@@ -61,13 +59,13 @@ def costs(cells: Iterable[dict[str, Any]]) -> dict[str, Cost]:
         groups = {place: group for place, group in found[name].items() if place in plain}
         if not groups:
             continue
-        epoch = times = None
+        times = None
         if recipe.network:
-            epochs = {place: _median(group, "epoch_seconds") for place, group in groups.items()}
-            epoch = statistics.median(epochs.values())
-            times = statistics.median(epochs[place] / plain[place] for place in epochs)
+            times = statistics.median(
+                _median(group, "epoch_seconds") / plain[place] for place, group in groups.items()
+            )
         whole = statistics.median(_median(group, "seconds") for group in groups.values())
-        told[name] = Cost(epoch, times, whole, len({place[0] for place in groups}))
+        told[name] = Cost(times, whole, len({place[0] for place in groups}))
     return told
 
 

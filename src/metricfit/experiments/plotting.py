@@ -111,7 +111,9 @@ def draw_costs(rows: Sequence[tuple[str, float, float]], path: Path, *, label: s
     colours = [OWN if name.startswith(("Metric", "SoftMetric")) else OTHER for name in names]
     figure, axes = _axes(0.8 + 0.3 * len(ordered))
     places = range(len(ordered))
-    axes.hlines(places, min(values) - 0.01, values, color="0.8", linewidth=1, zorder=1)
+    spread = max(values) - min(values)
+    lowest = min(values) - 0.1 * spread
+    axes.hlines(places, lowest, values, color="0.8", linewidth=1, zorder=1)
     axes.scatter(values, places, s=40, color=colours, zorder=2)
     for place, (seconds, value) in enumerate(zip(times, values, strict=True)):
         axes.annotate(
@@ -124,7 +126,8 @@ def draw_costs(rows: Sequence[tuple[str, float, float]], path: Path, *, label: s
         )
     axes.set_yticks(places, names, size=SMALL)
     axes.set_xlabel(label, size=TEXT, loc="right")
-    axes.margins(x=0.16, y=0.04)
+    axes.set_xlim(lowest, max(values) + 0.2 * spread)  # with room for the seconds of the best
+    axes.margins(y=0.04)
     _save(figure, path)
 
 

@@ -162,10 +162,9 @@ def _ranks(points: Sequence[Point]) -> list[str]:
 def _costs(cells: Sequence[dict[str, Any]]) -> list[str]:
     rows = []
     for name, cost in costs(cells).items():
-        epoch = "–" if cost.epoch is None else f"{cost.epoch:.2f}"
         times = "–" if cost.times is None else f"{cost.times:.1f}"
-        rows.append([f"{name}: {RECIPES[name].about}", f"{cost.sets}", epoch, times, f"{cost.whole:.1f}"])
-    head = ("", "sets", "seconds of an epoch", "times cross-entropy", "seconds of a training")
+        rows.append([f"{name}: {RECIPES[name].about}", f"{cost.sets}", times, f"{cost.whole:.1f}"])
+    head = ("", "sets", "an epoch, times cross-entropy", "seconds of a training")
     return table(head, rows) if rows else []
 
 

@@ -176,6 +176,7 @@ class Resume(Callback):
         net.module_.load_state_dict(stopping["best_model_weights_"])
         net.module_.load_state_dict(state["module"])
         net.optimizer_.load_state_dict(state["optimizer"])
+        net.criterion_.load_state_dict(state["criterion"])
         for weight, held in net.optimizer_.state.items():
             if any(
                 part.ndim and part.shape != weight.shape for part in held.values() if torch.is_tensor(part)
@@ -196,6 +197,7 @@ class Resume(Callback):
             "fingerprint": self.fingerprint,
             "module": net.module_.state_dict(),
             "optimizer": net.optimizer_.state_dict(),
+            "criterion": net.criterion_.state_dict(),
             "epochs": completed_epochs(net.history),
             "stopping": {
                 name: getattr(self.stopping, name)

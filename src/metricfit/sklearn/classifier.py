@@ -50,9 +50,12 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
         The network: a module (a copy of it is trained), or a function or class that makes one from the number
         of features. It returns one logit per row, or one per class or label if there are several. By default
         it has two hidden layers of 100 units.
-    loss : {"metric", "cross-entropy"}
-        "cross-entropy" trains the same network in the same way with cross-entropy, for comparison; the metric
-        is then only used to choose the epoch and the threshold.
+    loss : {"metric", "soft", "cross-entropy"}
+        "soft" trains with :class:`metricfit.SoftMetricLoss`, for any formula; constraints then follow the
+        decisions on the training rows. It trains for a fifth of the epochs, at most ten, with cross-entropy
+        first, and ignores `scale`, `solver`, `tol` and `group_size`. "cross-entropy" trains the same network
+        in the same way with cross-entropy, for comparison; the metric is then only used to choose the epoch
+        and the threshold.
     cut : {"expected", "empirical", "zero"}
         How the threshold of the logit is chosen. "expected" calibrates the logits on the held-out rows and
         takes the threshold at which the metric of the expected confusion matrix is largest. "empirical" takes
@@ -78,7 +81,7 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
     patience : int
         Training ends after this many epochs without improvement.
     scale, solver, tol, group_size
-        Passed to :class:`metricfit.MetricLoss`. With "auto", several labels have one game of 32 rows each
+        Passed to :class:`metricfit.MetricLoss`. With "auto", several labels have one game of 64 rows each
         per batch.
     warm_start : bool
         Whether :meth:`fit` begins with the weights of the last call.
@@ -160,7 +163,7 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
         *,
         subject_to: Constraint | str | Sequence[Constraint | str] | None = None,
         module: ModuleLike = None,
-        loss: Literal["metric", "cross-entropy"] = "metric",
+        loss: Literal["metric", "soft", "cross-entropy"] = "metric",
         cut: CutRule = "expected",
         pos_label: object = None,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
