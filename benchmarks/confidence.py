@@ -141,7 +141,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("confidence.jsonl"))
     options = parser.parse_args()
     counted = Counter((row["set"], row["seed"]) for row in tables.read(options.out))
-    # A resampling of which a crash left only a part is done again.
+    # A resampling that a crash left incomplete is repeated.
     done = {task for task, count in counted.items() if count >= len(WAYS) * len(CASES)}
     tasks = [
         (name, seed, options.data, options.rows, options.confidence, options.holdout)

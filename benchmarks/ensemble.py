@@ -89,7 +89,7 @@ def methods(metric: str, seed: int, wanted: Sequence[str]) -> dict[str, Any]:
     scoring = mf.get_metric(metric).scorer()
 
     def members(loss: str) -> list[tuple[str, Any]]:
-        # Of the default members, the trees without the encoding of words, of which these tables have none.
+        # The trees of the default members, without the encoding of text, which these tables do not have.
         trees = HistGradientBoostingClassifier(random_state=seed)
         return [("network", network(metric, loss)), ("trees", Remembered(trees))]
 

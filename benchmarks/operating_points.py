@@ -105,7 +105,8 @@ def read(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def six_blobs(draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draw points of which a line can hold a part of the positives purely, far from where cross-entropy cuts.
+    """Draw points for which a line can separate a part of the positives, far from the boundary of
+    cross-entropy.
 
     Two large blobs of positives are mixed with negatives; a third lies apart, on the other side.
     """

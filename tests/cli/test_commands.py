@@ -213,7 +213,7 @@ def tables(tmp_path_factory):
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_a_sentence_and_leaves_nothing_behind(tables, mistake):
+def test_a_mistake_gives_a_message_and_leaves_nothing_behind(tables, mistake):
     table, settings, words, sentence = MISTAKES[mistake]
     before = left_behind(tables)
     result = fit(tables, *words, table=table, **settings)

@@ -34,8 +34,8 @@ def test_the_ensemble_is_compared_with_cross_entropy_trees_and_a_constant(traine
     names = [method["name"] for method in found["methods"]]
     assert set(names[:3]) == {
         "ensemble for f2",
-        "cross-entropy networks, tuned cut",
-        "boosted trees, tuned cut",
+        "cross-entropy networks with a tuned threshold",
+        "boosted trees with a tuned threshold",
     }
     assert names[3] in ("always positive", "never positive")
     output = (trained / "output.txt").read_text()
@@ -144,7 +144,7 @@ def test_a_weight_is_a_copy_of_the_row_in_the_evaluation_and_no_feature(tmp_path
         (["--confidence", "0.95", "--subject-to", "recall >= 0.99999"], "rows"),
     ],
 )
-def test_settings_that_do_not_fit_are_sentences(tmp_path, words, sentence):
+def test_settings_that_do_not_fit_give_messages(tmp_path, words, sentence):
     a_table().to_csv(tmp_path / "table.csv", index=False)
     result = ensemble(tmp_path, *words, epochs=1)
     assert result.exit_code == 2, result.output

@@ -180,7 +180,9 @@ def test_what_cannot_be_resumed_says_how_to_begin_again(stopped, change, sentenc
     assert "begin again by" in said(result)
 
 
-def test_a_damaged_model_of_an_unfinished_run_is_a_sentence_and_is_fitted_again_without_it(stopped, counted):
+def test_a_damaged_model_of_an_unfinished_run_gives_a_message_and_is_fitted_again_without_it(
+    stopped, counted
+):
     (path, *_) = kept(stopped)
     path.write_bytes(path.read_bytes()[:-50])
     result = ensemble(stopped, "--resume", "--metric", "f2", epochs=1)

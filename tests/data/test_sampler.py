@@ -70,6 +70,13 @@ def test_processes_share_the_rows_in_equally_many_batches(n):
     assert sorted(np.concatenate([row for part in batches for row in part])) == list(range(n))
 
 
+def test_the_process_is_that_of_torch_distributed(monkeypatch):
+    labels = labels_of(40, 8)
+    for name, value in (("is_initialized", True), ("get_rank", 1), ("get_world_size", 2)):
+        monkeypatch.setattr(torch.distributed, name, lambda value=value: value)
+    assert list(PositiveSampler(labels, 8)) == list(PositiveSampler(labels, 8, rank=1, world_size=2))
+
+
 def test_weights_are_met_in_the_mean_and_zero_is_never_visited():
     labels, weights = labels_of(60, 20), np.tile([0.0, 1.0, 2.0], 20)
     sampler = PositiveSampler(labels, 10, weights=weights)

@@ -35,6 +35,12 @@ def test_multi_class(name):
     assert recipe.main(recipe.LOSSES[name], epochs=10) > 0.9
 
 
+def test_multi_label():
+    recipe = example("multi_label")
+    usual, trained = (recipe.main(model, rows=600).mean() for model in recipe.MODELS.values())
+    assert trained > usual + 0.01
+
+
 @pytest.mark.slow
 def test_hugging_face_trainer():
     assert example("hugging_face_trainer").main() > 0.6

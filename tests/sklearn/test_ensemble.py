@@ -277,7 +277,7 @@ def test_scores_that_are_certain_have_finite_logits(data):
     assert 0.0 < model.members_["randomforestclassifier"].floor < 0.5
 
 
-def test_what_it_is_worth_is_printed(data, capsys):
+def test_the_score_of_each_member_is_printed(data, capsys):
     quick(verbose=1).fit(*data)
     printed = capsys.readouterr().out
     assert "linear: f1 0." in printed
@@ -303,7 +303,7 @@ def test_what_it_is_worth_is_printed(data, capsys):
         ({"estimators": [StandardScaler()]}, TypeError, "neither decision_function nor predict_proba"),
     ],
 )
-def test_mistakes_are_sentences(data, settings, error, sentence):
+def test_mistakes_give_messages(data, settings, error, sentence):
     with pytest.raises(error, match=sentence):
         MetricEnsemble(**{"estimators": [GaussianNB()], **settings}).fit(*data)
 

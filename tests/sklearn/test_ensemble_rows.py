@@ -29,7 +29,7 @@ def quick(estimators=None, **settings):
     return MetricEnsemble(members, **{"cv": 3, "random_state": 0, **settings})
 
 
-def test_columns_without_a_number_are_no_obstacle():
+def test_columns_without_a_number_can_be_fitted():
     random = np.random.default_rng(0)
     y = random.integers(0, 2, 120)
     X = pd.DataFrame({"said": random.normal(size=120) + 2 * y, "never": np.nan, "same": 1.0})

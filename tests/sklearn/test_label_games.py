@@ -20,7 +20,7 @@ def batch(shares, n=64, seed=0):
 
 def test_a_game_has_all_rare_positives_and_the_share_of_frequent_ones():
     _, targets = batch([0.02, 0.5, 0.9], n=640)
-    games = LabelGames(share=0.1, metric="f1")
+    games = LabelGames(share=0.1, size=32, metric="f1")
     targets[:, 0] = 0
     targets[5:8, 0] = 1
     rows = games._rows(targets)
@@ -35,15 +35,22 @@ def test_a_game_has_all_rare_positives_and_the_share_of_frequent_ones():
 def test_with_too_few_negatives_the_game_is_filled_with_positives():
     targets = torch.ones(40, 1, dtype=torch.int64)
     targets[:3] = 0
-    rows = LabelGames(share=0.1, metric="f1")._rows(targets)
-    assert rows.shape == (32, 1)
-    assert LabelGames(share=0.1, metric="f1")._rows(targets[:20]).shape == (20, 1)
+    games = LabelGames(share=0.1, size=32, metric="f1")
+    assert games._rows(targets).shape == (32, 1)
+    assert games._rows(targets[:20]).shape == (20, 1)
+
+
+def test_a_game_of_a_small_batch_has_all_its_rows():
+    logits, targets = batch([0.1, 0.3])
+    games = LabelGames(share=0.1, metric="f1")
+    expected = mf.MetricLoss("f1", group_size=None)(logits, targets)
+    assert games(logits, targets).item() == pytest.approx(expected.item(), abs=1e-4)
 
 
 def test_every_negative_is_drawn_equally_often():
     targets = torch.zeros(64, 1, dtype=torch.int64)
     targets[0] = 1
-    games = LabelGames(share=0.1, metric="f1")
+    games = LabelGames(share=0.1, size=32, metric="f1")
     torch.manual_seed(0)
     seen = torch.zeros(64)
     for _ in range(800):
@@ -66,7 +73,7 @@ def test_labels_without_positives_have_no_gradient():
 def test_in_evaluation_mode_all_rows_are_played():
     logits, targets = batch([0.1, 0.3])
     games = LabelGames(share=0.1, metric="f1").eval()
-    expected = mf.MetricLoss("f1")(logits, targets)
+    expected = mf.MetricLoss("f1", group_size=64)(logits, targets)
     assert games(logits, targets).item() == pytest.approx(expected.item())
 
 

@@ -53,17 +53,22 @@ def test_scores_of_sizes_shift_the_payoffs_of_the_enumeration(solver: str, data:
 @pytest.mark.parametrize("solver", SOLVERS)
 @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data(), constraints=st.integers(0, 1))
-def test_only_allowed_sizes_are_chosen(solver: str, data: st.DataObject, constraints: int) -> None:
+def test_only_allowed_sizes_are_chosen_whatever_else_there_is(
+    solver: str, data: st.DataObject, constraints: int
+) -> None:
+    """With a constraint, and with scores of sizes."""
     n = data.draw(st.integers(2, 6))
     plain, measure = data.draw(built_in_metrics())
     metric = plain.subject_to(*data.draw(constraint_sets(1))) if constraints else plain
     scores, labels = data.draw(scores_of(n)), data.draw(labels_of(n))
     allowed = data.draw(st.sets(st.integers(0, n), min_size=1, max_size=n))
-    rows = np.isin(all_sets(n).sum(axis=1), list(allowed))
-    table = payoffs(measure, n)[rows]
+    phi = np.array(data.draw(st.lists(st.sampled_from([0.0, -0.5, 0.25]), min_size=n + 1, max_size=n + 1)))
+    sizes = all_sets(n).sum(axis=1)
+    rows = np.isin(sizes, list(allowed))
+    table = payoffs(measure, n)[rows] - phi[sizes]
     slack = slacks(metric.constraints, labels)[rows]
     try:
-        game = make_game(metric, scores, labels, allowed_sizes=allowed)
+        game = make_game(metric, scores, labels, size_scores=phi, allowed_sizes=allowed)
     except InfeasibleConstraintsError:
         assert enumerated_slack(slack) < 1e-9
         return

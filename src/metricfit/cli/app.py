@@ -208,9 +208,9 @@ def fit(
 ) -> None:
     """Train on a table, compare, and write the best model and a report.
 
-    Trains an ensemble for the metric (networks and boosted trees), and to compare with it cross-entropy
-    networks and boosted trees with a tuned cut. The best on rows that were held out of the training is used;
-    the test rows only measure it. --fast trains one network instead.
+    Trains an ensemble for the metric (networks and boosted trees). For comparison it also trains
+    cross-entropy networks and boosted trees with a tuned threshold. The best on rows that were held out of
+    the training is used; the test rows only measure it. --fast trains one network instead.
 
     The folder gets the model, metrics.json and report.html. Columns that only number or name the rows are
     left out. After Ctrl-C, a kill or a full disk, the same command with --resume goes on: models that were

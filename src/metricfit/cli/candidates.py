@@ -102,7 +102,7 @@ class FittedEnsemble(NamedTuple):
 
 
 def folds_for(rows: int) -> int:
-    """Return how many folds a table of so many rows is split into.
+    """Return how many folds a table with this number of rows is split into.
 
     Examples
     --------

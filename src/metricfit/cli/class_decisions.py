@@ -74,7 +74,7 @@ class ClassChoice:
         return [model for column in self.columns for model in column.models(kind)]
 
     def margins(self, features: Features) -> FloatArray:
-        """Return one column per class, of which the largest is predicted."""
+        """Return one column per class; the largest one is predicted."""
         return self.decision.scores(self._scores(features))
 
     def decided(self, metric: Metric, features: Features) -> FloatArray:

@@ -24,7 +24,7 @@ MARKS = {
 
 
 def find_encoding(name: str, opened: Callable[[], IO[bytes]]) -> tuple[str, list[str]]:
-    """Return the encoding of a text file, and what there is to say about it.
+    """Return the encoding of a text file, and the notices about it.
 
     UTF-8 unless the file says otherwise by its first bytes. What is no UTF-8 and holds no character of it
     either is taken for cp1252, the encoding of Windows in Western Europe and America, with a notice.

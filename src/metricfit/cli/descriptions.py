@@ -1,4 +1,4 @@
-"""The description of a model: a file of plain values, of which every one is checked when it is read."""
+"""The description of a model: a file of plain values, each checked when it is read."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class Model:
     foreign_versions: str = ""
 
     def margins(self, table: pd.DataFrame, *, ignore_unknown: bool) -> npt.NDArray[np.float64]:
-        """Return how far rows are from the cut, or one column per class of which the largest is predicted."""
+        """Return how far rows are from the cut, or one column per class; the largest one is predicted."""
         return self.decision.margins(self.encoded(table, ignore_unknown=ignore_unknown))
 
     def encoded(self, table: pd.DataFrame, *, ignore_unknown: bool) -> npt.NDArray[np.float32]:

@@ -76,8 +76,9 @@ def pair_candidates(
     --------
     >>> rows = TrainingRows(np.zeros((100, 3), np.float32), np.repeat([0, 1], 50), None)
     >>> settings = {"cut": "expected", "confidence": None, "epochs": 9, "device": "cpu"}
-    >>> [candidate.name for candidate in pair_candidates(mf.f2, rows, **settings)]
-    ['ensemble for f2', 'cross-entropy networks, tuned cut', 'boosted trees, tuned cut']
+    >>> ours, *others = pair_candidates(mf.f2, rows, **settings)
+    >>> [candidate.name for candidate in others]
+    ['cross-entropy networks with a tuned threshold', 'boosted trees with a tuned threshold']
     """
     network, trees = (pipeline[-1] for _, pipeline in default_members(metric, rows.features, rows.codes))
     network.set_params(max_epochs=min(epochs, network.max_epochs), device=device)
@@ -85,10 +86,11 @@ def pair_candidates(
     plain = clone(network).set_params(loss="cross-entropy")
     name = metric.name if len(metric.name) <= 30 else "the metric"
     ours = "network" if metric.playable else "cross-entropy network"
+    tuned = "with a tuned threshold"
     return (
         PairCandidate(f"ensemble for {name}", metric, {ours: network, "trees": trees}, cut, confidence),
         PairCandidate(
-            "cross-entropy networks, tuned cut", metric, {"cross-entropy network": plain}, "empirical"
+            f"cross-entropy networks {tuned}", metric, {"cross-entropy network": plain}, "empirical"
         ),
-        PairCandidate("boosted trees, tuned cut", metric, {"trees": trees}, "empirical"),
+        PairCandidate(f"boosted trees {tuned}", metric, {"trees": trees}, "empirical"),
     )

@@ -48,7 +48,7 @@ class PairTask:
         return self.metric.name
 
     def candidates(self, rows: TrainingRows) -> Sequence[Candidate[Decision]]:
-        """Return the ensemble, and networks and trees with a tuned cut."""
+        """Return the ensemble, and networks and trees with a tuned threshold."""
         options = self.options
         return pair_candidates(
             self.metric,

@@ -76,7 +76,7 @@ def _order(model: Model, known: Sequence[Any]) -> list[int]:
 
 
 def model_notes(model: Model) -> list[str]:
-    """Return what there is to say about a model before it is used."""
+    """Return the warnings about a model before it is used."""
     if not model.foreign_versions:
         return []
     return [

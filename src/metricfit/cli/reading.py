@@ -77,7 +77,7 @@ class Reading:
 
 
 def read_table(path: Path, reading: Reading | None = None) -> tuple[pd.DataFrame, list[str]]:
-    """Return the table in a file, its columns named by text, and what there is to say about it.
+    """Return the table in a file, with text as column names, and the notices about it.
 
     Examples
     --------
@@ -242,7 +242,7 @@ def _loaded(text: str, where: str) -> Any:
 
 
 class _SameNameError(ValueError):
-    """An object of JSON has two values of one name, of which Python would keep the last."""
+    """An object of JSON has two values of the same name; Python would keep only the last."""
 
 
 def _record(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

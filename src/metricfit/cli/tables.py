@@ -151,7 +151,7 @@ def label_text(value: Any) -> str:
 def take_target(
     table: pd.DataFrame, name: str, positive: str | None
 ) -> tuple[pd.DataFrame, Target | ClassTarget, list[str]]:
-    """Return the other columns, the target and what there is to say about it.
+    """Return the other columns, the target and the notices about it.
 
     Rows without a target, or of a class that is too rare, are left out. Of two labels the positive one is
     the one that is asked for; otherwise 1, true or yes; otherwise the rarer one.

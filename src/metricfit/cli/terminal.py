@@ -56,7 +56,7 @@ class Screen:
         table.add_column("95% interval")
         for constraint in metric.constraints:
             table.add_column(str(constraint))
-        further = [comparison.further(method) for method in comparison.methods]
+        further = [comparison.beside(method) for method in comparison.methods]
         for column in (*further[0], "seconds"):
             table.add_column(column, justify="right")
         for method, interval, others in zip(comparison.methods, comparison.intervals, further, strict=True):

@@ -25,7 +25,7 @@ __all__ = ["OtherDataError", "available", "sweep"]
 
 
 class OtherDataError(Exception):
-    """The file of cells holds some of other data; the message says of which and what to do."""
+    """The file of cells holds some cells of other data; the message says which ones and what to do."""
 
 
 def available(runs: Sequence[Run], folder: Path | None, *, partial: bool) -> tuple[list[Run], dict[str, str]]:

@@ -76,7 +76,7 @@ def sections(cells: Sequence[dict[str, Any]], label: str) -> list[str]:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Return a table, of which the first column is words and the others are numbers.
+    """Return a table; its first column is text and the others are numbers.
 
     Examples
     --------

@@ -22,7 +22,7 @@ Floats: TypeAlias = NDArray[np.float64]
 class AdjustedMetric:
     r"""A metric with other tables: it stands in for the metric wherever a game is solved.
 
-    Sizes that the predictor may not choose stay in the tables, with payoffs so low that it never wants
+    Sizes that the predictor may not choose stay in the tables, with payoffs so low that it never chooses
     them: whatever the adversary does, any allowed set pays more. So no solver needs to know of them.
 
     Attributes
@@ -118,7 +118,7 @@ def adjusted(
 
 
 def checked_size_scores(size_scores: ArrayLike, n: int) -> Floats:
-    """Return the scores of the sizes as an array, or complain.
+    """Return the scores of the sizes as an array, after checking them.
 
     Examples
     --------

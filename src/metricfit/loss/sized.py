@@ -21,7 +21,7 @@ __all__ = ["SizedLoss", "sized_loss"]
 
 
 class SizedLoss(torch.autograd.Function):
-    """The loss of one game with scores of sizes, of which it has a gradient as well."""
+    """The loss of one game with scores of sizes, and its gradient in both."""
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, size_scores: Tensor, truth: Tensor, settings: Settings) -> Tensor:

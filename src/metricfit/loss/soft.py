@@ -92,7 +92,7 @@ def _lagrangian(
 
 
 def _reduced(losses: Tensor, counts: Tensor, batch: SoftBatch, settings: SoftSettings) -> Tensor:
-    """Reduce the losses of units, of which those without any weight do not count."""
+    """Combine the losses of units; those without any weight do not count."""
     if settings.weighted and settings.reduction != "none":
         support = (counts[0] + counts[2]).detach()
         # Without any positive, all units count alike.

@@ -1,6 +1,6 @@
 """Confusion matrices of a batch from the probabilities of its entries, added up unit by unit.
 
-A unit is what the metric is taken of: a label of a group of rows, all labels of a group, or one row.
+The metric is computed for each unit: a label of a group of rows, all labels of a group, or one row.
 """
 
 from __future__ import annotations

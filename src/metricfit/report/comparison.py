@@ -1,4 +1,4 @@
-"""What there is to report: several classifiers, judged by one metric on the same rows."""
+"""Comparisons of several classifiers by one metric on the same rows."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Method:
     name : str
         Such as "cross-entropy".
     margins : ndarray
-        The scores of the test rows, less the threshold: positive is predicted above 0. Of several classes
-        one column each, of which the largest is predicted.
+        The scores of the test rows, less the threshold: positive is predicted above 0. With several classes
+        there is one column each, and the largest is predicted.
     epochs : list of dict
         What was recorded of each epoch, ``valid_metric`` among it.
     best_epoch : int
@@ -150,8 +150,13 @@ class Comparison:
         return f"{len(self.labels)}, of which {int(self.labels.sum())} positive"
 
     def further(self, method: Method) -> dict[str, float]:
-        """Return the other scores that are always shown."""
+        """Return the other scores that are always reported."""
         return {metric.name: self.score(metric, method) for metric in (mf.precision, mf.recall)}
+
+    def beside(self, method: Method) -> dict[str, float]:
+        """Return the other scores without those that a table shows as the metric or a constraint."""
+        shown = {self.name, *(constraint.metric.name for constraint in self.metric.constraints)}
+        return {name: value for name, value in self.further(method).items() if name not in shown}
 
     def value(self, method: Method) -> float:
         """Return the metric of a method on the test rows, whether it meets the constraints or not."""

@@ -24,7 +24,7 @@ def score_table(comparison: Comparison) -> str:
     ranks = [comparison.rank(method) for method in comparison.methods]
     chosen_by = any(method.held_out is not None for method in comparison.methods)
     trained = any(method.epochs for method in comparison.methods)
-    further = [comparison.further(method) for method in comparison.methods]
+    further = [comparison.beside(method) for method in comparison.methods]
     heads = ["", comparison.name, "95% interval"]
     if len(comparison.methods) > 1:
         heads.append("the first is better by")

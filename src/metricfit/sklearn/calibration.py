@@ -62,8 +62,8 @@ class BetaCalibration:
     .. math:: intercept + above \cdot \log(1 + e^f) - below \cdot \log(1 + e^{-f}),
 
     which rises with the slope `above` where `f` is large and with the slope `below` where it is small. With
-    equal slopes it is Platt's curve. Logits trained by the game bend at 0, where they decide, so that one
-    slope for both sides fits them badly.
+    equal slopes it is Platt's curve. Logits trained with :class:`metricfit.MetricLoss` relate to the
+    probability in different ways below and above 0, so one slope fits them badly.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class BetaCalibration:
         """Fit to logits with labels of 0 and 1, by the log-loss, with slopes of 0 or more.
 
         The labels are smoothed as Platt proposed, so that logits that separate the classes give finite
-        slopes. Logits that fall with the label say nothing that can be used: the slopes are then 0. Only the
+        slopes. If logits fall with the label, the slopes are 0. Only the
         ratios of weights matter.
         """
         if weights is not None:

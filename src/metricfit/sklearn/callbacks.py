@@ -44,9 +44,9 @@ class ValidationMetric(Callback):
     """Records how good an epoch is on the held-out rows, and with which cut and calibration.
 
     An epoch is ranked by the mean of two values at its cut: the metric of the counted confusion matrix, and
-    that of the expected one, in which every row counts by its calibrated probability. The counted value
-    jumps when a few rows change sides, and the best of many epochs is then the luckiest; the expected one
-    is smooth, and wrong where the calibration is. Constraints are judged by the counted confusion matrix.
+    that of the expected one, in which every row counts by its calibrated probability. The counted value jumps
+    when a few rows change sides, so the best of many epochs is partly luck. The expected value is smooth, but
+    only as good as the calibration. Constraints are judged by the counted confusion matrix.
     """
 
     def __init__(
@@ -93,9 +93,9 @@ class ValidationMetric(Callback):
 
 
 class Reshuffling(Callback):
-    """Gives every epoch an order of rows that depends on its number only.
+    """Gives every epoch an order of rows that depends only on its number.
 
-    A training that goes on then has the batches of one that never stopped.
+    So a training that continues has the same batches as one that never stopped.
     """
 
     def __init__(self, sampler: PositiveSampler) -> None:
@@ -162,7 +162,7 @@ class Resume(Callback):
             )
         try:
             self._take_up(net, state)
-        # What a state that does not fit is answered with depends on where it does not.
+        # The exception depends on which part of the state does not fit.
         except (_MisfitError, RuntimeError, LookupError, ValueError, TypeError, AttributeError) as error:
             raise ValueError(f"{self.path} is not a checkpoint; remove it, or name another") from error
 
@@ -176,6 +176,7 @@ class Resume(Callback):
         net.module_.load_state_dict(stopping["best_model_weights_"])
         net.module_.load_state_dict(state["module"])
         net.optimizer_.load_state_dict(state["optimizer"])
+        net.criterion_.load_state_dict(state["criterion"])
         for weight, held in net.optimizer_.state.items():
             if any(
                 part.ndim and part.shape != weight.shape for part in held.values() if torch.is_tensor(part)
@@ -196,6 +197,7 @@ class Resume(Callback):
             "fingerprint": self.fingerprint,
             "module": net.module_.state_dict(),
             "optimizer": net.optimizer_.state_dict(),
+            "criterion": net.criterion_.state_dict(),
             "epochs": completed_epochs(net.history),
             "stopping": {
                 name: getattr(self.stopping, name)

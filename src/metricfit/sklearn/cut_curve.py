@@ -149,7 +149,7 @@ class CutCurve:
     def best_index(self, metric: Metric, also: CutCurve | None = None) -> int:
         """Return the index of the cut with the highest rank.
 
-        If the metric has a size, it is the cut above which about so many rows lie.
+        If the metric has a size, it is the cut with about that many rows above it.
         """
         sizes = metric.sizes(self.n)
         if sizes is not None:

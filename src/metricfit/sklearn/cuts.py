@@ -57,7 +57,7 @@ def best_cut(
     """Return the best cut there is: the largest value within the constraints of the metric.
 
     Where no cut meets the constraints, it is the one that misses them least. If the metric has a size, it is
-    the cut above which about so many rows lie.
+    the cut with about that many rows above it.
 
     Parameters
     ----------

@@ -219,7 +219,7 @@ class LabelDecision:
 
 
 def finite_logits(probabilities: FloatArray) -> FloatArray:
-    """Return the logits of probabilities, of which none is 0 or 1.
+    """Return the logits of probabilities, after moving them away from 0 and 1.
 
     Examples
     --------

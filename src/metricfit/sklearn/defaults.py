@@ -40,7 +40,7 @@ def default_members(metric: Metric, X: Any, labels: npt.NDArray[np.int64]) -> li
     metric : Metric
         With its constraints.
     X : array or data frame
-        The table, of which only the types of the columns are used.
+        The table; only the types of its columns are used.
     labels : ndarray
         0 and 1.
 
@@ -56,9 +56,9 @@ def default_members(metric: Metric, X: Any, labels: npt.NDArray[np.int64]) -> li
         )
     numbers, words = _columns(X)
     few = np.bincount(labels, minlength=2).min() < FEW
-    # The ensemble decides for all members, so that a cut of the network's own would only take time.
+    # The ensemble chooses the threshold for all members, so a threshold of the network would only take time.
     training: dict[str, Any] = {"cut": "zero"}
-    if few:  # of few rows none can be spared to choose the epoch with
+    if few:  # with few rows, none are held out to choose the epoch
         training |= {"validation_fraction": None, "max_epochs": EPOCHS}
     if not metric.playable:
         training["loss"] = "cross-entropy"
@@ -79,7 +79,7 @@ def default_members(metric: Metric, X: Any, labels: npt.NDArray[np.int64]) -> li
 
 
 class EmptyColumnsToZero(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Puts 0 in the columns that had no number in `fit`, of which the trees cannot make bins.
+    """Puts 0 in the columns that had no number in `fit`, because the trees cannot bin these.
 
     The rows of one fold may all lack a number that a few others have.
 

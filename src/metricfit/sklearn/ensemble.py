@@ -34,7 +34,7 @@ IntArray = npt.NDArray[np.int64]
 
 
 class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
-    """Several classifiers that decide together, at the cut that is best for a metric.
+    """Several classifiers, averaged, with the threshold that is best for a metric.
 
     Of more than two classes, each is calibrated against the rest, and the decision is the largest
     log-probability plus an offset per class. Several labels get a cut each, near the common cut where
@@ -52,28 +52,29 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
         other 0 for them. By default a network that is trained for the metric, and boosted trees, which take
         data frames with words, categories and missing values.
     metric : Metric or str
-        What to decide for: a metric, its name (``"f2"``) or its formula (``"2*tp / (2*tp + fp + fn)"``).
+        The metric to predict for, its name (``"f2"``) or its formula (``"2*tp / (2*tp + fp + fn)"``).
     subject_to : Constraint, str or sequence of them, optional
-        Constraints on the decision, such as ``"recall >= 0.8"``, beside those of the metric. Without
+        Constraints on the prediction, such as ``"recall >= 0.8"``, beside those of the metric. Without
         `confidence` they hold on the out-of-fold rows.
     cv : int, splitter or iterable of splits
         The folds. With a number they are stratified, and respect the groups given to `fit`.
     cut : {"expected", "empirical", "zero"}
-        "expected": the best cut if rows are positive as often as their calibrated probabilities say.
-        "empirical": the best cut for the labels of the out-of-fold rows. "zero": probability one half.
+        How the threshold is chosen. "expected": the best one if rows are positive as often as their
+        calibrated probabilities say. "empirical": the best one for the labels of the out-of-fold rows.
+        "zero": probability one half.
     confidence : float, optional
         Choose the cut so that the constraints hold on new rows with this probability, such as 0.95, over the
         draw of the data. It is chosen on a part of the rows that is held out from everything else.
     holdout : float
         The part of the rows that is held out if there is a `confidence`.
     n_jobs : int, optional
-        How many fits run at a time, through joblib: its backends decide where.
+        How many fits run at the same time, with joblib and its backends.
     random_state : int, RandomState or None
         Decides on the folds, the held-out part, and the random states that members leave at None.
     pos_label : object, optional
         The class that the metric counts as positive; by default the last in sorted order.
     verbose : int
-        Print what each member is worth, if above 0.
+        Print the score of each member alone, if above 0.
 
     Attributes
     ----------
@@ -87,20 +88,20 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
     decision_ : ClassDecision, LabelDecision or None
         The offsets of several classes, or the cuts of labels.
     members_ : dict of str to Member
-        The fitted models of the members that count, ``members_[name].models``.
+        The fitted models of the members with a weight above 0, ``members_[name].models``.
     weights_ : dict of str to float
         The shares of all members; they add up to 1.
     calibrators_ : dict of str to SigmoidCalibration
-        What makes logits of the scores of a member.
+        From the scores of a member to logits.
     calibrator_ : MixedCalibration
-        What makes probabilities of the weighted logits.
+        From the weighted logits to probabilities.
     oof_ : ndarray of shape (n,)
         The calibrated probability that each row is positive, by models that have not seen it; NaN for rows
         that no fold scores.
     cuts_ : dict
         For the positive class, the :class:`Cut` of the probability: the threshold, and the metric there.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        The number and the names of the columns, as in scikit-learn.
 
     Examples
     --------

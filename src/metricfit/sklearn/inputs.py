@@ -45,8 +45,8 @@ def refuse_masked(**given: Any) -> None:
 
 def check_settings(model: Any, *, held_out: bool, groups: bool) -> None:
     """Raise ValueError for a setting that cannot be, or does not go with the rows that are given."""
-    if model.loss not in ("metric", "cross-entropy"):
-        raise ValueError(f'loss must be "metric" or "cross-entropy", got {model.loss!r}')
+    if model.loss not in ("metric", "soft", "cross-entropy"):
+        raise ValueError(f'loss must be "metric", "soft" or "cross-entropy", got {model.loss!r}')
     try:
         torch.empty(0, device=model.device)
     except (RuntimeError, AssertionError, TypeError) as error:

@@ -9,26 +9,29 @@ import torch
 from torch import Tensor, nn
 
 from metricfit import MetricLoss
-from metricfit.loss.settings import AUTO_GROUP_SIZE
 
-__all__ = ["LabelGames"]
+__all__ = ["ROWS", "LabelGames"]
+
+# The rows of a game. Of rare labels, games of 32 rows have one positive or two, and teach less.
+ROWS = 64
 
 
 class LabelGames(nn.Module):
-    r"""The loss of several labels with one game per label, each of other rows of the batch.
+    r"""The loss of several labels with one game per label and batch.
 
     If a batch is split into groups, most games of a rare label are without positives, and say only that the
-    label is rare. Here a label has one game per batch, of `size` rows: its positives, up to the larger of
-    `share` and their share of the batch, and rows without the label that are drawn at random. Labels without
-    positives in the batch are left out. Positives are then more frequent than in the data, so that the cut
-    has to be chosen on other rows. In evaluation mode the whole batch is played in groups.
+    label is rare. Here a label has one game per batch, of all its rows. Of a batch of more than `size` rows,
+    the game has the positives, up to the larger of `share` and their share of the batch, and rows without the
+    label that are drawn at random. Labels without positives in the batch are left out. Positives are then
+    more frequent than in the data, so that the cut has to be chosen on other rows. In evaluation mode the
+    whole batch is played in groups.
 
     Parameters
     ----------
     share : float
         The least share of positives of a game, if the batch has so many.
     size : int
-        The rows of a game.
+        The most rows of a game.
     **settings
         As for :class:`metricfit.MetricLoss`.
 
@@ -40,10 +43,10 @@ class LabelGames(nn.Module):
     >>> bool(games(logits, targets) > 0)
     True
     >>> [solution.adversary.shape for solution in games.loss.last_solution.solutions]
-    [(32,)]
+    [(64,)]
     """
 
-    def __init__(self, *, share: float, size: int = AUTO_GROUP_SIZE, **settings: Any) -> None:
+    def __init__(self, *, share: float, size: int = ROWS, **settings: Any) -> None:
         super().__init__()
         self.share, self.size = share, size
         self.loss = MetricLoss(group_size=None, **settings)

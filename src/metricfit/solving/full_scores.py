@@ -80,7 +80,7 @@ def solve_full_scores(metric: Metric, scores: Floats, size_scores: ArrayLike | N
 
 
 def _upper(adversary: Strategy, alpha: Floats, beta: Floats, scores: Floats) -> float:
-    """Return what the adversary's strategy holds the best set of every size to."""
+    """Return the value of the best set of every size against the adversary's strategy."""
     marginals = adversary.marginals
     worth = -np.sort(-(alpha[:, adversary.sizes] @ marginals), axis=1).cumsum(axis=1)
     worth = np.column_stack((np.zeros(len(alpha)), worth))

@@ -83,7 +83,7 @@ def find_judge(name: str) -> Callable[..., tuple[Floats, Floats]] | None:
 
 
 def check_options(name: str, options: Iterable[str]) -> None:
-    """Complain about an option that the solver does not have.
+    """Raise TypeError for an option that the solver does not have.
 
     Examples
     --------
