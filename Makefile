@@ -61,7 +61,7 @@ lock: $(STAMP) ## pin what is installed in .venv
 
 wheel: $(STAMP) ## build a wheel into dist, with all it needs but Python packages
 	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir build/wheel .
-	@$(BIN)/auditwheel repair --wheel-dir dist build/wheel/metricfit-*.whl
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/wheel/metricfit-*.whl
 
 clean: ## remove the environment and all caches
 	rm -rf $(VENV) .coverage src/metricfit/_core*.so .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist docs/_build docs/auto_examples

@@ -24,6 +24,7 @@ from typing import Any
 import lightgbm
 import numpy as np
 from numpy.typing import NDArray
+from results_boosting import quality
 from sklearn.model_selection import train_test_split
 from tables import Row, load, read, run
 
@@ -68,24 +69,6 @@ def cells(folder: Path, name: str, seed: int, metrics: list[str]) -> list[Row]:
     return rows
 
 
-def print_quality(rows: list[Row]) -> None:
-    """Print differences to logistic loss with a tuned cut: by metric, by set and over all."""
-    parts = {"all": rows}
-    for key in ("metric", "set"):
-        for value in dict.fromkeys(row[key] for row in rows):
-            parts[value] = [row for row in rows if row[key] == value]
-    print("| | cells | logistic tuned | logistic at 0 | metric at 0 | metric tuned | won at 0 | won tuned |")
-    print("|---|---|---|---|---|---|---|---|")
-    for name, part in parts.items():
-        base = np.array([row["logistic tuned"] for row in part])
-        others = [
-            np.array([row[way] for row in part]) for way in ("logistic at 0", "metric at 0", "metric tuned")
-        ]
-        means = " | ".join(f"{(values - base).mean():+.4f}" for values in others)
-        won = " | ".join(f"{np.mean(values > base):.0%}" for values in others[1:])
-        print(f"| {name} | {len(part)} | {base.mean():.4f} | {means} | {won} |")
-
-
 def measure_quality(options: argparse.Namespace) -> None:
     """Fill the file with the cells that it lacks, and print what came out."""
     done = {(row["set"], row["seed"]) for row in read(options.out)}
@@ -96,7 +79,7 @@ def measure_quality(options: argparse.Namespace) -> None:
         if (name, seed) not in done
     ]
     run(wanted, cells, options.jobs, options.out)
-    print_quality(read(options.out))
+    print("\n".join(quality(read(options.out))))
 
 
 def measure_time() -> None:

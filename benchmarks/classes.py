@@ -53,7 +53,7 @@ from sklearn.preprocessing import StandardScaler
 
 from metricfit import get_metric
 from metricfit.sklearn import MetricClassifier, MetricEnsemble
-from metricfit.sklearn.deciding import ClassDecision, LabelDecision
+from metricfit.sklearn.decisions import ClassDecision, LabelDecision
 
 METHODS = {
     "classes": ("cross-entropy", "game", "trees"),
@@ -110,7 +110,8 @@ def load(name: str, folder: Path) -> tuple[Any, Any]:
 
 
 def labels(seed: int, n: int, random: np.random.Generator) -> tuple[Any, Any]:
-    """Return rows with 20 labels, from 1 to 5 % of positives each, of which features say more or less."""
+    """Return rows with 20 labels with 1 to 5 % positives each, which the features predict more or less
+    well."""
     fixed = np.random.default_rng(1000 + seed)
     directions = fixed.normal(size=(20, 20)) / np.sqrt(20)
     noise = fixed.uniform(0.3, 1.0, 20)

@@ -34,7 +34,7 @@ from sklearn.preprocessing import StandardScaler
 import metricfit as mf
 from metricfit.sklearn import MetricEnsemble
 from metricfit.sklearn.confidence import NotShownError, confident_cut, need_enough_rows
-from metricfit.sklearn.cuts import CutCurve
+from metricfit.sklearn.cut_curve import CutCurve
 
 SETS = ("adult", "bankmarketing", "californiahousing", "default", "htru2", "letter")
 # Objective and constraint; the last two have no exact test, and use bounds of the rates.
@@ -141,7 +141,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("confidence.jsonl"))
     options = parser.parse_args()
     counted = Counter((row["set"], row["seed"]) for row in tables.read(options.out))
-    # A resampling of which a crash left only a part is done again.
+    # A resampling that a crash left incomplete is repeated.
     done = {task for task, count in counted.items() if count >= len(WAYS) * len(CASES)}
     tasks = [
         (name, seed, options.data, options.rows, options.confidence, options.holdout)

@@ -3,13 +3,18 @@
     python benchmarks/evidence.py --data DATA --jobs 16 --minutes 8 --out benchmarks/results/evidence
     python benchmarks/evidence.py --data DATA --stages images --device cuda --jobs 4 --out ...
 
-    breadth     the recommended protocol, seed 0: every set and recipe, for F1, F2, MCC and kappa
-    metrics     the other four metrics
-    paper       the paper's protocol on the sets that the earlier runs do not have
+    main        cross-entropy, MetricLoss and class weights in the recommended protocol, seed 0
+    peers       every other recipe, those that are trained for a metric for F1 and MCC
+    more        and for F2 and kappa
     ensemble    MetricEnsemble on the smaller sets
+    seeds       main, peers and F2 with two more seeds
+    paper       the paper's protocol on the sets that the earlier runs do not have
+    others      the other four metrics
     longer      the paper's protocol on the smaller sets with up to 15 000 steps, most of them 100 epochs
-    seeds       the first stage with two more seeds
     images      mnist and fashion-mnist, with the paper's convolutional network
+
+A stage goes round the data sets and trains one recipe on each, the most important first. So whenever it is
+stopped, each recipe has as many sets as any other, give or take one recipe.
 
 Each line of cells.jsonl is one training. A stopped run goes on where it was; recipes whose package is not
 installed are left out, with a sentence. `python benchmarks/results_pages.py` makes the pages from the cells.
@@ -19,13 +24,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from metricfit.experiments.datasets import DATASETS
 from metricfit.experiments.journal import CELLS
-from metricfit.experiments.recipes import RECIPES, lacking
+from metricfit.experiments.metrics import METRICS
+from metricfit.experiments.recipes import lacking
 from metricfit.experiments.runs import Run, plan
 from metricfit.experiments.sweep import available, sweep
 
@@ -44,10 +52,11 @@ SMALL = (
 )
 # The sets that the earlier runs of the paper's protocol do not have.
 LATER = ("adult", "bankmarketing", "computeractivity2", "dutch", "onlinenews", "sat", "sensorless", "shuttle")
-FIRST, OTHERS = ("f1", "f2", "mcc", "kappa"), ("accuracy", "gpr", "pr80", "pr60")
+EVERY = tuple(METRICS)
 STEPS, PAPER_STEPS, LONGER = 6000, 2500, 15000
-# The public implementation takes about 35 times as long as any other recipe.
-LOSSES = tuple(name for name in RECIPES if name not in ("ap-perf", "ensemble"))
+BOTH = ("cross-entropy", "metricfit")
+# The public implementation takes about 35 times as long as any other recipe, and the ensemble has a stage.
+PEERS = ("smp", "trees", "balanced", "focal", "soft", "lightgbm", "aucm", "ap-loss")
 
 
 def stages() -> dict[str, list[Run]]:
@@ -57,27 +66,44 @@ def stages() -> dict[str, list[Run]]:
         settings = {"protocols": ["recommended"], "datasets": TABULAR, "seeds": [0], "steps": STEPS, **more}
         return plan(losses=losses, metrics=metrics, **settings)
 
-    both, every = ("cross-entropy", "metricfit"), FIRST + OTHERS
-    return {
-        "breadth": list(runs(LOSSES, FIRST)),
-        "metrics": list(runs(["soft", "metricfit"], OTHERS)),
-        "paper": [
-            *runs(both, every, protocols=["paper"], datasets=LATER, steps=PAPER_STEPS),
-            *runs(["cross-entropy"], every, protocols=["paper"], datasets=LATER, steps=LONGER),
-        ],
-        "ensemble": list(runs(["ensemble"], ["f1", "f2", "mcc"], datasets=SMALL)),
-        "longer": list(runs(both, every, protocols=["paper"], datasets=SMALL, steps=LONGER)),
-        "seeds": list(runs(LOSSES, FIRST, seeds=[1, 2])),
-        "images": list(
-            runs(
-                ["cross-entropy", "weighted", "metricfit", "soft"],
-                every,
-                protocols=["images"],
-                datasets=IMAGES,
-                steps=None,
+    def on_paper(losses: Sequence[str], metrics: Sequence[str], **more: Any) -> Iterator[Run]:
+        return runs(losses, metrics, protocols=["paper"], **more)
+
+    first = ("f1", "mcc")
+    made = {
+        "main": runs([*BOTH, "weighted"], (*first, "f2", "kappa")),
+        "peers": runs(PEERS, first),
+        "more": runs(["smp", "soft"], ["f2", "kappa"]),
+        "ensemble": runs(["ensemble"], ["f1", "mcc", "f2"], datasets=SMALL),
+        "seeds": chain.from_iterable(
+            runs(losses, metrics, seeds=[seed])
+            for losses, metrics in (
+                (BOTH, first),
+                (["weighted", *PEERS], first),
+                (["metricfit", "smp", "soft"], ["f2"]),
             )
+            for seed in (1, 2)
         ),
+        "paper": chain(
+            on_paper(BOTH, first, datasets=LATER, steps=PAPER_STEPS),
+            on_paper(BOTH, EVERY, datasets=LATER, steps=PAPER_STEPS),
+            on_paper(["cross-entropy"], EVERY, datasets=LATER, steps=LONGER),
+        ),
+        "others": runs(["metricfit", "soft"], EVERY),
+        "longer": on_paper(BOTH, EVERY, datasets=SMALL, steps=LONGER),
+        "images": runs([*BOTH, "weighted", "soft"], EVERY, protocols=["images"], datasets=IMAGES, steps=None),
     }
+    return {name: in_rounds(dict.fromkeys(found)) for name, found in made.items()}
+
+
+def in_rounds(runs: Collection[Run]) -> list[Run]:
+    """Return the runs in another order: the first of each data set, the second of each, and so on."""
+    counts: Counter[str] = Counter()
+    rounds = []
+    for run in runs:
+        rounds.append(counts[run.dataset])
+        counts[run.dataset] += 1
+    return [run for _, run in sorted(zip(rounds, runs, strict=True), key=lambda pair: pair[0])]
 
 
 def main() -> None:
@@ -95,7 +121,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, help="start no training later than this")
     parser.add_argument("--out", type=Path, default=Path("evidence"), help="folder of cells.jsonl")
     options = parser.parse_args()
-    runs = [run for stage in options.stages for run in known[stage]]
+    runs = list(dict.fromkeys(run for stage in options.stages for run in known[stage]))
     missing = lacking(dict.fromkeys(run.loss for run in runs))
     runs, unavailable = available(
         [run for run in runs if run.loss not in missing], options.data, partial=True

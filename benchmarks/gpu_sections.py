@@ -1,4 +1,4 @@
-"""The single measurements of `gpu.py`: each takes games, runs something, and returns what there is to say."""
+"""The measurements of `gpu.py`: each takes games, runs something, and returns its results."""
 
 from __future__ import annotations
 

@@ -6,6 +6,16 @@
 
 Every run is one line of a file; runs that are in it are not repeated, so that a stopped study can be resumed.
 Each data set is an ``.npz`` file with features ``X`` and classes ``y``. Set OMP_NUM_THREADS=1.
+
+A line holds the objective and by how much the floor is missed, on training and on test rows,
+
+- ``train`` and ``test``: of the last epoch, cut at 0, as the method left it (cross-entropy: as ``moved``);
+- ``moved``: of the last epoch, with the cut that is best within the floor on the training rows;
+- ``kept``: the same, of the epoch that is best on the training rows in this way;
+- ``held``: of the epoch and the cut that are best within the floor on held-out rows.
+
+All methods start from the same weights, trained with cross-entropy and with the bias moved to the feasible
+cut, and go on for the same number of epochs.
 """
 
 from __future__ import annotations
@@ -18,17 +28,19 @@ import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from operating_points_peers import PEERS
 from torch import Tensor, nn
 
 import metricfit as mf
 from metricfit.experiments.datasets import DATASETS
-from metricfit.sklearn import best_cut, cut_at
+from metricfit.sklearn import Cut, best_cut, cut_at
 
 Rows = tuple[Tensor, Tensor]
 # Data set, model, target, method, seed.
@@ -56,13 +68,18 @@ TARGETS = {
 }
 BATCH, WARM, EPOCHS, RATE = 256, 20, 60, {"linear": 0.02, "mlp": 0.002}
 TEMPERATURE = 0.5
+CROSS_ENTROPY = "cross-entropy, cut"
 LOSSES: dict[str, Callable[[mf.Metric], nn.Module]] = {
+    CROSS_ENTROPY: lambda _: nn.BCEWithLogitsLoss(),
     "game": lambda metric: mf.MetricLoss(metric, infeasible="skip", tol=1e-3),
     "running game": lambda metric: mf.MetricLoss(metric, constraints="running", tol=1e-3),
     "running soft": lambda metric: mf.SoftMetricLoss(metric, temperature=TEMPERATURE),
     "running soft, bounds": lambda metric: mf.SoftMetricLoss(metric, temperature=TEMPERATURE, bounds=True),
 }
-METHODS = ("cross-entropy, cut", *LOSSES)
+LOSSES |= PEERS
+METHODS = tuple(LOSSES)
+# Rows of a file are of one version: raise it with every change that changes results.
+VERSION = 2
 
 
 class Data:
@@ -72,12 +89,12 @@ class Data:
         draw = np.random.default_rng([seed, zlib.crc32(name.encode())])
         features, labels = six_blobs(draw) if name == "toy" else read(folder, name)
         order = draw.permutation(len(labels))[:LARGEST]
-        train, _, test = np.split(order, [len(order) // 2, 3 * len(order) // 4])
+        train, held, test = np.split(order, [len(order) // 2, 3 * len(order) // 4])
         centre, spread = features[train].mean(axis=0), features[train].std(axis=0)
         features = (features - centre) / np.where(spread > 0, spread, 1.0)
-        self.train, self.test = (
+        self.train, self.held, self.test = (
             (torch.tensor(features[rows], dtype=torch.float32), torch.tensor(labels[rows]).float())
-            for rows in (train, test)
+            for rows in (train, held, test)
         )
 
 
@@ -88,7 +105,8 @@ def read(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def six_blobs(draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draw points of which a line can hold a part of the positives purely, far from where cross-entropy cuts.
+    """Draw points for which a line can separate a part of the positives, far from the boundary of
+    cross-entropy.
 
     Two large blobs of positives are mixed with negatives; a third lies apart, on the other side.
     """
@@ -114,8 +132,15 @@ def network(kind: str, width: int, seed: int) -> nn.Module:
     )
 
 
-def train(kind: str, model: nn.Module, data: Rows, criterion: nn.Module, epochs: int) -> None:
-    """Train with Adam and a rate that falls to 0."""
+def train(
+    kind: str,
+    model: nn.Module,
+    data: Rows,
+    criterion: nn.Module,
+    epochs: int,
+    after: Callable[[], None] | None = None,
+) -> None:
+    """Train with Adam and a rate that falls to 0; `after` is called after every epoch."""
     features, labels = data
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE[kind])
     parts = max(len(labels) // BATCH, 1)
@@ -127,42 +152,77 @@ def train(kind: str, model: nn.Module, data: Rows, criterion: nn.Module, epochs:
             criterion(model(features[rows]), labels[rows]).backward()
             optimizer.step()
             schedule.step()
+        if after is not None:
+            after()
 
 
-@torch.no_grad()
-def scores(model: nn.Module, features: Tensor) -> np.ndarray:
-    return model(features).double().numpy()
+class Judge:
+    """Judges a model on all parts of the data, and remembers its best epochs."""
+
+    def __init__(self, model: nn.Module, metric: mf.Metric, data: Data) -> None:
+        self.model, self.metric, self.data = model, metric, data
+        self.best: dict[str, tuple[float, dict[str, list[float]]]] = {}
+
+    @torch.no_grad()
+    def scores(self, part: str) -> tuple[np.ndarray, np.ndarray]:
+        features, labels = getattr(self.data, part)
+        return self.model(features).double().numpy(), labels.numpy()
+
+    def best_cut(self, part: str) -> Cut:
+        return best_cut(self.metric, *self.scores(part))
+
+    def at(self, threshold: float) -> dict[str, list[float]]:
+        """Return the objective and the violation on training and test rows."""
+        cuts = {part: cut_at(self.metric, *self.scores(part), threshold) for part in ("train", "test")}
+        return {part: [cut.value, max(cut.violation, 0.0)] for part, cut in cuts.items()}
+
+    def look(self) -> None:
+        """Take the model of now for the best if it is."""
+        for name, part in (("kept", "train"), ("held", "held")):
+            cut = self.best_cut(part)
+            if name not in self.best or cut.rank > self.best[name][0]:
+                self.best[name] = cut.rank, self.at(cut.threshold)
+
+    def move_cut(self) -> None:
+        """Move the last bias so that 0 is the best cut within the constraints on the training rows."""
+        with torch.no_grad():
+            bias = [module for module in self.model.modules() if isinstance(module, nn.Linear)][-1].bias
+            bias -= self.best_cut("train").threshold
+
+    def found(self) -> dict[str, Any]:
+        moved = self.at(self.best_cut("train").threshold)
+        return {**self.at(0.0), "moved": moved, **{name: found for name, (_, found) in self.best.items()}}
 
 
-@torch.no_grad()
-def move_cut(model: nn.Module, metric: mf.Metric, data: Rows) -> None:
-    """Move the last bias so that 0 is the best cut within the constraints on these rows."""
-    cut = best_cut(metric, scores(model, data[0]), data[1].numpy()).threshold
-    bias = [module for module in model.modules() if isinstance(module, nn.Linear)][-1].bias
-    bias -= cut
+@lru_cache(maxsize=2)
+def warm_start(folder: Path, name: str, kind: str, seed: int) -> tuple[Data, dict[str, Tensor]]:
+    """Return a data set, and the weights of a network that was trained on it with cross-entropy."""
+    data = Data(folder, name, seed)
+    model = network(kind, data.train[0].shape[1], seed)
+    train(kind, model, data.train, nn.BCEWithLogitsLoss(), WARM)
+    return data, model.state_dict()
 
 
-def fitted(method: str, kind: str, metric: mf.Metric, rows: Rows, seed: int) -> nn.Module:
-    """Train with cross-entropy, move the bias to the feasible cut, and go on with the loss."""
-    model = network(kind, rows[0].shape[1], seed)
-    train(kind, model, rows, nn.BCEWithLogitsLoss(), WARM if method in LOSSES else WARM + EPOCHS)
-    move_cut(model, metric, rows)
-    if method in LOSSES:
-        train(kind, model, rows, LOSSES[method](metric), EPOCHS)
-    return model
+def fitted(folder: Path, case: Case) -> dict[str, Any]:
+    """Take the warm start, move the bias to the feasible cut, go on with the loss, and judge."""
+    name, kind, target, method, seed = case
+    data, weights = warm_start(folder, name, kind, seed)
+    model = network(kind, data.train[0].shape[1], seed)
+    model.load_state_dict(weights)
+    judge = Judge(model, TARGETS[target], data)
+    judge.move_cut()
+    train(kind, model, data.train, LOSSES[method](TARGETS[target]), EPOCHS, judge.look)
+    if method == CROSS_ENTROPY:
+        judge.move_cut()
+    return judge.found()
 
 
 def one_run(folder: Path, case: Case) -> dict[str, Any]:
     torch.set_num_threads(1)
     started = time.perf_counter()
-    data = Data(folder, case[0], case[4])
-    metric = TARGETS[case[2]]
-    model = fitted(case[3], case[1], metric, data.train, case[4])
     found: dict[str, Any] = dict(zip(("set", "model", "target", "method", "seed"), case, strict=True))
-    for part, (features, labels) in (("train", data.train), ("test", data.test)):
-        cut = cut_at(metric, scores(model, features), labels.numpy())
-        found[part] = [cut.value, max(cut.violation, 0.0)]
-    return {**found, "seconds": round(time.perf_counter() - started, 2)}
+    found |= fitted(folder, case)
+    return {**found, "seconds": round(time.perf_counter() - started, 2), "version": VERSION}
 
 
 def load(path: Path) -> list[dict[str, Any]]:
@@ -170,7 +230,21 @@ def load(path: Path) -> list[dict[str, Any]]:
         return []
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     # A killed run may leave the last line unfinished.
-    return [json.loads(line) for line in lines if line.endswith("\n")]
+    rows = [json.loads(line) for line in lines if line.endswith("\n")]
+    if any(row.get("version") != VERSION for row in rows):
+        raise SystemExit(f"{path} holds runs of another version of this benchmark; name another --out")
+    return rows
+
+
+def in_order(arguments: argparse.Namespace) -> list[Case]:
+    """Return all runs: methods together, all else mixed, so that a part of them is a fair sample."""
+    cells = list(itertools.product(arguments.sets, arguments.models, arguments.targets))
+    mixed = [
+        (cells[cell], seed)
+        for seed in range(arguments.seeds)
+        for cell in np.random.default_rng(seed).permutation(len(cells))
+    ]
+    return [(*cell, method, seed) for cell, seed in mixed for method in arguments.methods]
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -178,11 +252,9 @@ def run(arguments: argparse.Namespace) -> None:
     done = load(path)
     finished = {tuple(line[key] for key in ("set", "model", "target", "method", "seed")) for line in done}
     path.parent.mkdir(parents=True, exist_ok=True)
+    # Without a line that a killed run left unfinished.
     path.write_text("".join(json.dumps(line) + "\n" for line in done), encoding="utf-8")
-    every = itertools.product(
-        range(arguments.seeds), arguments.sets, arguments.models, arguments.targets, arguments.methods
-    )
-    cases = [(name, *rest, seed) for seed, name, *rest in every]
+    cases = in_order(arguments)
     cases = [case for case in cases if case not in finished]
     print(f"{len(cases)} runs to do, {len(finished)} are done")
     with (
@@ -201,29 +273,44 @@ def show(arguments: argparse.Namespace) -> None:
     """Print, for each method, how often the floor was met and what was reached, by model and target."""
     lines = load(arguments.out)
     for key in ("all", "model", "target", "set"):
-        table: dict[str, dict[str, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+        groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for line in lines:
-            table[str(line.get(key, "all"))][line["method"]].append(line)
-        for group, by_method in table.items():
-            print(
-                f"\n{group}: runs, floor met on train and test, mean objective on train and test, best or tie"
-            )
-            best = wins(itertools.chain(*by_method.values()))
-            for method in [method for method in METHODS if method in by_method]:
-                rows = by_method[method]
-                met = [np.mean([row[part][1] <= 1e-9 for row in rows]) for part in ("train", "test")]
-                value = [np.mean([row[part][0] for row in rows]) for part in ("train", "test")]
-                print(
-                    f"{method:22} {len(rows):5d}  {met[0]:5.0%} {met[1]:5.0%}  {value[0]:.3f} {value[1]:.3f}"
-                    f"  {best[method]:5.0%}  {np.mean([row['seconds'] for row in rows]):5.1f} s"
-                )
+            groups[str(line.get(key, "all"))].append(line)
+        for group, rows in groups.items():
+            print(f"\n{group}")
+            print_table(rows)
 
 
-def wins(lines: Iterable[dict[str, Any]]) -> dict[str, float]:
+def print_table(lines: list[dict[str, Any]]) -> None:
+    """Print the runs, the floor met and the objective on train and test, best or tie, for each way to cut."""
+    print(f"{'':30} {'runs':>5}  {'at 0':^37}  {'cut moved':^37}  {'best epoch, moved':^37}  held-out rows")
+    best = {name: wins(lines, name) for name in ("", "moved", "kept")}
+    for method in METHODS:
+        rows = [line for line in lines if line["method"] == method]
+        if not rows:
+            continue
+        columns = [f"{method:30} {len(rows):5d}"]
+        for name, wins_of in best.items():
+            parts = [row[name] if name else row for row in rows]
+            columns.append(f"{shares(parts)}  best {wins_of[method]:4.0%}")
+        columns.append(shares([row["held"] for row in rows], ("test",)))
+        seconds = np.mean([row["seconds"] for row in rows])
+        print("  ".join(columns), f"  {seconds:5.1f} s")
+
+
+def shares(parts: list[dict[str, Any]], names: tuple[str, ...] = ("train", "test")) -> str:
+    """Return how often the floor was met and the mean objective; on test rows also where it was met."""
+    text = [f"{np.mean([part[name][1] <= 1e-9 for part in parts]):4.0%}" for name in names]
+    text += [f"{np.mean([part[name][0] for part in parts]):.3f}" for name in names]
+    met = [part["test"][0] for part in parts if part["test"][1] <= 1e-9]
+    return " ".join([*text, f"({np.mean(met):.3f})" if met else "(  -  )"])
+
+
+def wins(lines: Iterable[dict[str, Any]], name: str = "") -> dict[str, float]:
     """Return how often each method is the best on training data, the floor first, up to 0.005."""
     runs: dict[tuple[Any, ...], dict[str, float]] = defaultdict(dict)
     for line in lines:
-        value, violation = line["train"]
+        value, violation = (line[name] if name else line)["train"]
         worth = value if violation <= 1e-9 else -violation
         runs[line["set"], line["model"], line["target"], line["seed"]][line["method"]] = worth
     found: dict[str, list[bool]] = defaultdict(list)

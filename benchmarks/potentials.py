@@ -25,11 +25,11 @@ import argparse
 import itertools
 import json
 import multiprocessing
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from results_potentials import losses
 from scipy.optimize import linprog
 
 import metricfit as mf
@@ -140,14 +140,7 @@ def main() -> None:
             rows.append(row)
             file.write(json.dumps(row) + "\n")
             file.flush()
-    table: dict[tuple[str, str, str], list[float]] = defaultdict(list)
-    for row in rows:
-        for decision, value in row["lost"].items():
-            table[row["truth"], row["kind"], decision].append(value)
-    print("| truth | scores | decision | mean | worst | distributions |\n|---|---|---|---|---|---|")
-    for (truth, kind, decision), values in table.items():
-        line = f"{np.mean(values):.4f} | {max(values) + 0.0:.4f} | {len(values)}"
-        print(f"| {truth} | {kind} | {decision} | {line} |")
+    print("\n".join(losses(rows)))
 
 
 if __name__ == "__main__":

@@ -142,7 +142,7 @@ def measure(
     """Time solvers of metrics on games, in turn in every round, so that they share the machine's moods.
 
     A game counts with its best of a few times. A round goes through all games, so that they are solved as in
-    training, each after another one. In a row, the processor learns the branches of a game by heart, of an
+    training, each after another one. In a row, the processor predicts the branches of a game better, of an
     easy one more than of a hard one, and a busy moment of the machine spoils all times of a game.
     """
     best_of, numbers = arguments.best_of, range(len(games))

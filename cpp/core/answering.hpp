@@ -1,4 +1,4 @@
-// What items answer to right-hand sides, with the matrices of items.hpp, in its letters.
+// Solutions of the items' equations for given right-hand sides, with the matrices and the letters of items.hpp.
 //
 // `pull`, `seen`, `met` and `free` hold -c (then -s), -y, pi and -t: eight items after eight items, and of those factor by
 // factor.

@@ -1,8 +1,8 @@
 // The best strategies so far, as mixtures of those met on the way.
 //
-// What a mixture of strategies loses to the best response of one size is at most the mixture of what they lose to it, as
-// that is convex in the marginals. Strategies from different steps are weak against different sizes, so that a mixture of
-// two proves a better bound than either.
+// The loss of a mixture of strategies to the best response of one size is at most the mixture of their losses, because
+// the loss is convex in the marginals. Strategies from different steps are weak against different sizes, so a mixture
+// of two proves a better bound than either.
 #pragma once
 
 #include "recentring.hpp"

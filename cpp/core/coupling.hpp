@@ -1,4 +1,4 @@
-// What columns and sets do to each other: alpha in few factors.
+// Alpha between columns and sets, as a product of few factors.
 //
 // For the usual metrics alpha is a smooth function of both sizes, 2 / (k + l) for F1. So few products of a number for each k
 // and one for each l add up to nearly all of it, A ~ U V': three or four in games of 100 items, for metrics like MCC one. A

@@ -5,8 +5,8 @@
 //     (Theta + U W U') dr - Phi x = d,        Phi' dr + S x = b
 //
 // for the chain's probabilities r and a short border x (masses, prices, value, multipliers). Here Theta = diag(t / r) with
-// the chain's slacks t, the rows of U are the chain's factors of alpha (coupling.hpp), and W is what its sets have in common.
-// filtering.hpp eliminates the chain as well, and a small dense system is left for the border.
+// the chain's slacks t, the rows of U are the chain's factors of alpha (coupling.hpp), and W describes the overlap of
+// its sets. filtering.hpp eliminates the chain as well, and a small dense system is left for the border.
 //
 // Border order: see Border in state.hpp.
 #pragma once

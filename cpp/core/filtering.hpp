@@ -28,7 +28,7 @@ METRICFIT_INLINE Order order_of(int columns) {
     return {columns, masses, ends, ends + 2, whole_eights(ends + 4)};
 }
 
-// Fills in what the sets of the chain have to do with the border but for their items.
+// Fills in the entries between the chain's sets and the border, without the part of the items.
 inline void lay_out_chain(const Problem& problem, const Iterate& it, const Workspace& w) {
     const int q = it.adversary.used, f = it.predictor.used, constraints = problem.constraints;
     const Order order = order_of(q + f + constraints);

@@ -250,8 +250,8 @@ inline void add_predictor(const Problem& problem, Iterate& it, Workspace& w, int
 // Take sizes out of play that no near-optimal strategy uses; returns whether there were any.
 //
 // A column whose best set gains less than `level` by some amount has at most mass `gap` over that amount in any solution.
-// Its mass is missing until the next step, so that only little may go. A size that had to join again stays: there are
-// games that would drop and miss the same sizes in turn for ever.
+// Its mass is missing until the next step, so that only little may go. A size that had to join again stays: some games
+// would otherwise drop and add the same sizes forever.
 inline bool drop_columns(Columns& columns, const double* gain, double level, double gap, int groups) {
     static_assert(MAX_COLUMNS <= 64, "one bit per column");
     const int used = columns.used;

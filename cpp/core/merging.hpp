@@ -1,21 +1,22 @@
-// Neighbours that the adversary decides alike are one group for a while, and a step takes less time.
+// Neighbouring items for which the adversary decides alike become one group for some steps, which makes a step faster.
 //
 // Take items in the order of the chain. For column l of the adversary let c_il be the reduced cost of item i, the difference
 // of its two duals: positive if sets of this size leave the item out, negative if they hold it. If the predictor gives
-// neighbours the same probabilities, their reduced costs differ by their scores only. So nobody loses by treating them alike
-// if no score is further from the mean than the group's margin, the least |c_il| of any column: every column would decide
-// each of them as it decides the group. Even in games that need many sizes that holds for about half of the items.
+// neighbours the same probabilities, their reduced costs differ only by their scores. So treating them alike loses
+// nothing if no score is further from the mean than the group's margin, the smallest |c_il| of any column: every column
+// would then decide for each of them as for the group. Even in games that need many sizes this holds for about half of
+// the items.
 //
 // Margins change along the path. Whenever best responses are computed, groups that have become too wide are split; when
-// columns join, after which residuals are restored anyway, groups are merged as well. The best responses themselves tell
-// all items apart, so that bounds hold for the game without groups.
+// columns join, after which residuals are restored anyway, groups are merged as well. Best responses treat all items
+// separately, so the bounds hold for the game without groups.
 #pragma once
 
 #include "state.hpp"
 
 namespace metricfit::METRICFIT_TARGET {
 
-// By how much each group is decided, and whether (1 or 0) it is decided otherwise than the one before.
+// The margin of each group's decision, and whether (1 or 0) the decision differs from that of the group before.
 inline void find_margins(const Columns& adversary, int groups, double* METRICFIT_RESTRICT margin,
                          double* METRICFIT_RESTRICT apart) {
     each(groups, [=](int g) {
@@ -84,8 +85,8 @@ METRICFIT_INLINE double weight_of(const double* weight, int first, int last) {
 
 // Let the chain's sets end with the new groups. `wide` has room for a number per item and one more.
 //
-// A set that is no more leaves its probability to its neighbours, and a new one gets a little of theirs, in shares that keep
-// every group's probability. Its slack is that of its neighbours until it is computed.
+// The probability of a removed set is given to its neighbours, and a new set gets a small part of theirs, in shares
+// that keep every group's probability. The slack of a new set is that of its neighbours until it is computed.
 inline void regroup_chain(const Problem& whole, Iterate& it, const Grouping& grouping, int groups, double* wide) {
     const double* weight = whole.weight;
     const int *blocks = grouping.blocks, *coming = grouping.coming, count = grouping.count;

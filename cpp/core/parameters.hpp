@@ -2,7 +2,7 @@
 // mathematical constant.
 //
 // "Evolution" below means: found together with the others by an evolution strategy on recorded training games other than
-// the benchmark's. Changed one by one they had all seemed to be at their best. "By hand" means: no search is on record.
+// the benchmark's. Changing them one at a time had not improved any of them. "By hand" means: no search is on record.
 #pragma once
 
 namespace metricfit {

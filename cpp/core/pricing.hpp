@@ -237,8 +237,8 @@ inline double largest_outside(const double* value, const bool* member, int count
 
 // Index of the largest value above the threshold among sizes not in play, or -1.
 //
-// Its neighbourhood in `value` is struck out, so that the next call looks elsewhere: adjacent sizes improve the game by
-// nearly the same amount, and one of them is enough for now.
+// Its neighbourhood in `value` is removed, so that the next call finds another one: adjacent sizes improve the game by
+// nearly the same amount, so one of them is enough.
 inline int most_promising(double* value, const bool* member, int count, double threshold, int radius) {
     const int best = argmax(count, threshold, [=](int x) { return member[x] ? -INFINITY : value[x]; });
     if (best < 0) return best;

@@ -1,9 +1,9 @@
 // Backing off towards the central path before new columns join.
 //
-// Late in a game many marginals are next to nothing, and a new column may need just those: every step is then held up by
-// them. A convex combination of two feasible iterates is feasible, and its duality gap is that of their gaps. A little of
-// an earlier iterate, which was centred at a larger gap, brings every product of complementary variables to about that
-// share of the earlier one's.
+// Late in a game many marginals are close to zero. If a new column needs these, they make every step short. A convex
+// combination of two feasible iterates is feasible, and its duality gap is that of their gaps. A little of an earlier
+// iterate, which was centred at a larger gap, brings every product of complementary variables to about that share of
+// the earlier one's.
 #pragma once
 
 #include "state.hpp"

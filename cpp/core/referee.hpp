@@ -1,8 +1,8 @@
 // Both players' best responses for every size: the bounds of the value that any strategies prove.
 //
-// Given the size of the answer, a best response takes the items of largest (for the predictor) or smallest (for the
-// adversary) value, so sorting is all there is to it. Of most sizes a bound shows that they are not the best, and nothing is
-// sorted. Nothing here knows how a strategy was found.
+// Given its size, a best response consists of the items with the largest (for the predictor) or smallest (for the
+// adversary) values, so sorting finds it. For most sizes a bound shows that they are not the best, and nothing is
+// sorted. Nothing here depends on how a strategy was found.
 #pragma once
 
 #include <algorithm>
@@ -32,10 +32,10 @@ inline int prefix_end(const double* marginals, int width) {
     return end;
 }
 
-// What each block and each size is worth against a strategy, for some sizes of the other player. The tables have a row for
-// each of these, and a column for each size of the strategy.
+// The value of each block and each size against a strategy, for some sizes of the other player. The tables have a row
+// for each of these, and a column for each size of the strategy.
 //
-// Most sets of a predictor are prefixes. What they are worth together is a running sum from the last block to the first.
+// Most sets of a predictor are prefixes. Their total value is a running sum from the last block to the first.
 inline void expected_payoffs(ConstMatrix alpha, ConstMatrix beta, int rows, const Strategy& strategy, Table& block_values,
                              std::vector<double>& size_values) {
     const int count = static_cast<int>(strategy.sizes.size()), width = strategy.marginals.columns;
@@ -151,7 +151,8 @@ private:
 
 // payoffs[x]: constant[x] and the least cost of `start` + x items, where fill(x, costs) writes what each block costs.
 //
-// Of sizes that cannot have the least payoff, which is `lowest` or less, they are lower bounds that are not below it.
+// For sizes that cannot have the smallest payoff, which is `lowest` or less, the entries are lower bounds that are not
+// below it.
 template <class Fill>
 inline void lowest_payoffs(std::vector<double> lengths, Index start, int rows, Fill fill, const double* constant,
                            double lowest, double* payoffs) {

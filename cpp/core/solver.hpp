@@ -8,8 +8,9 @@
 //                  0 <= Q_il <= s_l,   sum_i m_i Q_il = l s_l,   sum_l s_l = 1,   lambda >= 0.
 //
 // Mehrotra's predictor-corrector follows the central path. Whenever the duality gap has shrunk by a fixed factor, both
-// players' exact best responses over all sizes are computed: a look. They bound the value of the whole game, and sizes that
-// improve it join L and F. Neighbours that are decided alike share their unknowns meanwhile (merging.hpp).
+// players' exact best responses over all sizes are computed; the comments call this a look. They bound the value of the
+// whole game, and sizes that improve it join L and F. Neighbours with the same decision share their unknowns
+// (merging.hpp).
 //
 // How far to go before the next look, what to add and with how much mass, and the numbers of stepping.hpp and restoring.hpp
 // depend on each other. They were found together; see parameters.hpp.
@@ -146,7 +147,7 @@ inline Look price(const Problem& whole, Progress& now, Room& room, Workspace& w,
     look.inner_k = larger(response.best, maximum(rows, [=](int k) { return member_k[k] ? value_k[k] : -INFINITY; }));
     look.inner_l = -maximum(columns, [=](int l) { return member_l[l] ? -value_l[l] : -INFINITY; });
     if (look.inner_k - look.inner_l > TOO_FAR_APART * now.gap) {
-        // At a feasible point they would differ by no more than the gap: steps left too much aside.
+        // At a feasible point they differ at most by the gap, so the steps were too inexact.
         now.left_aside *= LESS_ASIDE;
         now.changed = true;
     }
@@ -199,7 +200,7 @@ inline void improve_bounds(const Problem& whole, Progress& now, Room& room, cons
     now.lower = -room.kept_l[largest(room.kept_l, problem.columns)];
 }
 
-// Take useless sizes out of play and let promising ones join; then say when the next look is due.
+// Take unused sizes out of play and add promising ones; then set when the next look is due.
 inline void grow(Progress& now, Room& room, Workspace& w, const Look& look, const Settings& settings) {
     using namespace parameters::solver;
     Iterate& it = room.iterate;
@@ -243,7 +244,7 @@ inline void grow(Progress& now, Room& room, Workspace& w, const Look& look, cons
     now.changed = now.changed || dropped || joined;
 }
 
-// Choose groups anew once a step is dear enough.
+// Choose new groups if a step is expensive enough.
 inline void group(const Problem& whole, Progress& now, Room& room, Workspace& w) {
     const Iterate& it = room.iterate;
     const bool dear = it.adversary.used + it.predictor.used >= parameters::solver::GROUPED_FROM;
@@ -254,7 +255,7 @@ inline void group(const Problem& whole, Progress& now, Room& room, Workspace& w)
     now.centred = false;
 }
 
-// Take a Newton step. Of steps that lead nowhere the next ones are more exact.
+// Take a Newton step. If it makes no progress, the next ones are more exact.
 inline void step(Progress& now, Room& room, Workspace& w, const Settings& settings) {
     using namespace parameters::solver;
     Iterate& it = room.iterate;

@@ -1,5 +1,5 @@
-// One predictor-corrector step of Mehrotra: targets, step lengths, and the move itself. With many columns in play, where
-// factors are dear and solves are cheap, a corrector of Gondzio's follows.
+// One predictor-corrector step of Mehrotra: targets, step lengths, and the move itself. With many columns in play,
+// where factorising is expensive and solving is cheap, one of Gondzio's correctors follows.
 //
 // Every variable x > 0 has a dual z > 0, and the step is to bring x z to a target. With the right-hand side kept as
 // c = (target - x z - dx dz) / x, the dual moves by dz = c - z dx / x. Without target and correction c = -z, so that both
@@ -29,7 +29,7 @@ struct Pairs {
     METRICFIT_INLINE Lengths lengths(Lengths both) const { return swapped ? metricfit::swapped(both) : both; }
 };
 
-// What the corrected right-hand side adds to the affine one, in units of z.
+// The correction that is added to the affine right-hand side, in units of z.
 METRICFIT_INLINE double correction(double t) {
     return smaller((1.0 + t) * t, parameters::stepping::MOST_CORRECTED) - 1.0;
 }

@@ -1,8 +1,8 @@
 // Small matrices of eight items at a time, in tiles of four rows and columns.
 //
 // Entry (r, c) of item i is at ROW * r + LANES * c + i of a tile, and a matrix is an array of tiles; the rank of alpha is
-// filled up to a multiple of four by zeros. Everything that a loop over eight items reads is at constant distances then, so
-// that a whole tile is straight-line code. Every kernel takes as many items at once as a vector holds.
+// filled up to a multiple of four by zeros. So everything that a loop over eight items reads is at constant distances,
+// and the code of a whole tile has no branches. Every kernel takes as many items at once as a vector holds.
 #pragma once
 
 #include "arrays.hpp"

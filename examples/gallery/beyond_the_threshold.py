@@ -3,8 +3,9 @@ What a tuned threshold cannot fix
 =================================
 
 A threshold moves the decision boundary of a trained model, but does not turn it. A model that is too simple
-for the data has to give up some rows, and the loss decides which. Here the model is linear, a tenth of the
-points is positive, and 30 % of the positives form a second group that no line separates with the first.
+for the data has to misclassify some rows, and the loss decides which. Here the model is linear, a tenth of
+the points is positive, and 30 % of the positives form a second group: no line separates both groups from the
+negatives.
 """
 
 import os
@@ -33,8 +34,8 @@ def make_points(n: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
 test, truth = make_points(30_000, seed=999)
 
 # %%
-# All losses get 40 epochs. The soft loss has local optima, so the first ten of them are cross-entropy's, as
-# the documentation of the soft loss recommends.
+# All losses get 40 epochs. The soft loss has local optima, so its first ten epochs use cross-entropy, as the
+# documentation of the soft loss recommends.
 
 EPOCHS, FIRST_EPOCHS = (4, 2) if SHORT else (40, 10)
 cross_entropy = torch.nn.BCEWithLogitsLoss()
@@ -68,7 +69,7 @@ def tuned_threshold(model: torch.nn.Module, seed: int) -> float:
 
 # %%
 # F1 on 30,000 test points, as mean and range over ten training sets. The last column is the threshold that is
-# best on the test points themselves: no way of tuning can do better.
+# best on the test points themselves: no tuned threshold can be better.
 
 losses = {
     "cross-entropy": cross_entropy,
@@ -90,9 +91,9 @@ for name, trained in models.items():
     print(f"{name:20}", *(f"{c.mean():.2f} ({c.min():.2f} to {c.max():.2f})".rjust(19) for c in columns))
 
 # %%
-# The first training set, with the means of all ten. Cross-entropy tilts its boundary for the positives that
-# no line can reach. ``SoftMetricLoss`` nearly counts decisions, so that it can give them up. ``MetricLoss``
-# is convex, and tilts like cross-entropy: with a model that cannot fit the data, try the soft loss.
+# The first training set, with the means of all ten. Cross-entropy tilts its boundary towards the positives
+# that no line can reach. ``SoftMetricLoss`` almost counts decisions, so it can ignore them. ``MetricLoss`` is
+# convex, and tilts like cross-entropy: with a model that cannot fit the data, try the soft loss.
 
 x, y = np.meshgrid(np.linspace(-3.2, 3.2, 300), np.linspace(-3.2, 3.2, 300))
 grid = torch.tensor(np.column_stack([x.ravel(), y.ravel()]), dtype=torch.float32)

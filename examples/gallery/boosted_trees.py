@@ -2,8 +2,8 @@
 Boosted trees for a metric
 ==========================
 
-The same trees with logistic loss and with the objective of F1, cut at 0. Positives are rare, and noise hides
-some of them.
+The same trees with logistic loss and with the objective for F1, both with the threshold 0. Positives are
+rare, and noise hides some of them.
 """
 
 import os
@@ -39,8 +39,8 @@ def trees(objective: object, rounds: int) -> lightgbm.Booster:
 
 
 # %%
-# Logistic loss calls a point positive where positives are the majority. F1 wants more: here they are worth
-# calling positive from a probability of about one third.
+# Logistic loss predicts positive where positives are the majority. For F1 it is better to predict more
+# positives: here, where the probability is about one third or more.
 
 rounds = 20 if SHORT else 80
 models = {
@@ -62,5 +62,5 @@ for axis, (name, model) in zip(axes, models.items(), strict=True):
 plt.show()
 
 # %%
-# The area is where a model predicts positive; the points are the positives it was trained on. With a cut
-# chosen on held-out rows, logistic loss would do about as well.
+# The area is where a model predicts positive; the points are the positives it was trained on. With a
+# threshold chosen on held-out rows, logistic loss would be about as good.

@@ -2,8 +2,8 @@
 The certificate
 ===============
 
-Whatever a solver does, both players' best responses to its answer bound the value of the game from below
-and above. So an answer can be stopped at any time, and it is known how good it is.
+Whatever a solver does, both players' best responses to its answer bound the value of the game from below and
+above. So a solver can be stopped at any time, and we know how good its answer is.
 """
 
 import os
@@ -29,9 +29,9 @@ fast = mf.solve(mf.f1, scores, tol=1e-9)
 print(fast)
 
 # %%
-# On the left the bounds close in on the value. On the right the gap, and how far the adversary's
-# probabilities, which are the gradient, really are from the exact ones: it takes a small gap to have them
-# right. The public implementation stops after 100 iterations, without looking.
+# The left panel shows how the bounds approach the value. The right panel shows the gap, and the error of the
+# adversary's probabilities, which are the gradient: they need a small gap. The public implementation always
+# stops after 100 iterations.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
 left.fill_between(

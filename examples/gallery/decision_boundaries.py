@@ -3,7 +3,7 @@ Decision boundaries
 ===================
 
 One network, one data set, four losses. A tenth of the points is positive, and the two classes overlap, so
-that every boundary is a compromise. Which one is right depends on the mistakes you mind.
+every boundary is a compromise. Which one is right depends on which mistakes are worse for you.
 """
 
 import os
@@ -64,8 +64,8 @@ losses = {
 models = {name: fit(criterion) for name, criterion in losses.items()}
 
 # %%
-# The solid line is where the score is 0, which is where each model decides. The dashed line is the cut that
-# is best for the metric on 1000 further points, as ``MetricClassifier(cut="empirical")`` finds it; for
+# The solid line is where the score is 0, the threshold of each loss. The dashed line is the threshold that is
+# best for the metric on 1000 further points, as ``MetricClassifier(cut="empirical")`` finds it; for
 # cross-entropy the metric is F1.
 
 held_out, held_labels = make_points(1000, seed=2)
@@ -112,6 +112,6 @@ for axis, (name, model) in zip(axes, models.items(), strict=True):
 plt.show()
 
 # %%
-# Cross-entropy cuts where a positive is as likely as a negative, and gives up most of the band. Trained for a
-# metric the model goes further out. At 0 the three metrics differ less from each other than from
-# cross-entropy; the cut that is tuned on further points brings out the rest.
+# The boundary of cross-entropy is where positives and negatives are equally likely, so it misses most of the
+# band. Models trained for a metric include more of it. With the threshold 0, the three metrics differ less
+# from each other than from cross-entropy; with a threshold tuned on further points they differ more.

@@ -51,8 +51,7 @@ plt.show()
 # %%
 # Inside the white line the loss is 0. The positive needs a margin of 1 for every metric. The negative needs
 # one of 1 for MCC, less than a half for F1 and F2, and none for precision, as long as it is below 0.
-#
-# Along a line the kinks are plain to see. Between two of them the adversary does not change its mind:
+# Along a line the kinks are easy to see. Between two of them the adversary's probabilities do not change:
 
 figure, axis = plt.subplots(figsize=(6.5, 3.4), layout="constrained")
 along = torch.linspace(-2, 2, 4 * steps, dtype=torch.float64)

@@ -65,7 +65,7 @@ for name, scores in results.items():
     print(f"{name}: macro-F1 {np.mean(scores):.3f}")
 
 # %%
-# The rarer the label, the more there is to gain.
+# The rarer the label, the larger the gain.
 
 figure, axis = plt.subplots(figsize=(8, 3.6), layout="constrained")
 places = np.arange(LABELS)

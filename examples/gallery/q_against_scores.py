@@ -2,7 +2,7 @@
 The adversary's answer to a batch
 =================================
 
-The gradient of the loss is ``q - y``: the adversary's probability that a row is positive, less its label.
+The gradient of the loss is ``q - y``: the adversary's probability that a row is positive, minus its label.
 With cross-entropy it would be the sigmoid of the score. Here it depends on the metric, and on the other
 rows of the batch.
 """
@@ -14,7 +14,7 @@ import metricfit as mf
 
 n = 25
 # %%
-# Twenty-five scores, most of them negative, as a model has them when positives are rare.
+# Twenty-five scores, most of them negative, as those of a model when positives are rare.
 
 logits = np.sort(np.random.default_rng(3).normal(-0.5, 1.5, n))
 scales = {1: "#9ec5e8", 2: "#3d85c6", 8: "#0b3d6e"}
@@ -33,10 +33,9 @@ plt.show()
 # %%
 # Training moves a score until the row is positive as often as ``q`` says. So the height of a curve at 0 is
 # the share of positives at which the model is undecided: about 0.4 for F1 and MCC here, and 0.1 to 0.2 for
-# F2, which would rather flag too many. Cross-entropy has one half there, always.
-#
-# With a small scale the adversary can afford to disagree with the model; with a large one it has to follow
-# the signs. Rows at the same height are treated alike.
+# F2, for which missed positives are worse than false alarms. With cross-entropy it is always one half.
+# With a small scale the adversary can deviate from the model; with a large one it has to follow the signs of
+# the scores.
 #
 # Every answer comes with a certificate:
 

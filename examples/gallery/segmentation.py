@@ -2,10 +2,11 @@
 Masks: training for Dice
 ========================
 
-A small network finds discs among squares in noisy pictures. It is trained with a soft Dice loss that is
-written by hand, with ``SoftMetricLoss`` and with ``MetricLoss``, all for F1, which is Dice.
+A small network finds discs among squares in noisy pictures. It is trained with a hand-written soft Dice loss,
+with ``SoftMetricLoss`` and with ``MetricLoss``, all for F1, which is Dice.
 """
 
+import importlib.util
 import os
 
 import matplotlib.pyplot as plt
@@ -56,8 +57,9 @@ class SmallUNet(nn.Module):
 
 
 # %%
-# The losses. The first is what one finds in many projects. ``MetricLoss`` plays games of 32 entries, here for
-# 1024 pixels that are drawn from the batch anew at each step.
+# The losses. The first one is common in many projects. ``MetricLoss`` plays one game per image, with 256
+# of its pixels, which are drawn anew at each step. If segmentation-models-pytorch is installed, its Dice loss
+# is shown as well.
 
 
 def dice_by_hand(logits: torch.Tensor, masks: torch.Tensor) -> torch.Tensor:
@@ -66,16 +68,15 @@ def dice_by_hand(logits: torch.Tensor, masks: torch.Tensor) -> torch.Tensor:
     return 1 - 2 * overlap / (probabilities + masks).sum().clamp(min=1e-6)
 
 
-soft = mf.SoftMetricLoss(mf.f1)
-game = mf.MetricLoss(mf.f1, tol=1e-2)
+LOSSES = {
+    "Dice by hand": dice_by_hand,
+    "SoftMetricLoss": mf.SoftMetricLoss(mf.f1),
+    "MetricLoss": mf.MetricLoss(mf.f1, tol=1e-2, group_size=64 if SHORT else "auto"),
+}
+if importlib.util.find_spec("segmentation_models_pytorch"):
+    from segmentation_models_pytorch.losses import DiceLoss
 
-
-def games_of_pixels(logits: torch.Tensor, masks: torch.Tensor) -> torch.Tensor:
-    chosen = torch.randint(logits.numel(), (256 if SHORT else 1024,))
-    return game(logits.flatten()[chosen], masks.flatten()[chosen])
-
-
-LOSSES = {"Dice by hand": dice_by_hand, "SoftMetricLoss": soft, "MetricLoss": games_of_pixels}
+    LOSSES["smp's Dice"] = DiceLoss(mode="binary")
 images, masks = pictures(16 if SHORT else 128, seed=0)
 unseen, truth = pictures(16 if SHORT else 64, seed=1)
 
@@ -99,7 +100,7 @@ for name, score in scores.items():
     print(f"{name}: Dice {score:.3f} on unseen pictures")
 
 # %%
-# The pictures, the truth and what was found.
+# The pictures, the true masks and the predictions.
 
 columns = {"picture": unseen, "truth": truth, **found}
 figure, axes = plt.subplots(3, len(columns), figsize=(8, 5), layout="constrained")

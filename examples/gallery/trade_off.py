@@ -3,7 +3,7 @@ Precision against the recall constraint
 =======================================
 
 ``precision subject to recall >= t``, for several ``t``: one model each, all on the same data. How much
-precision does a promise of recall cost, and is the promise kept on rows that nobody has seen?
+precision does the constraint cost, and does it hold on new rows?
 """
 
 import os
@@ -19,9 +19,9 @@ from metricfit.sklearn import best_cut, cut_at
 SHORT = "METRICFIT_SHORT" in os.environ
 
 # %%
-# Which of the handwritten digits is an 8? The model is linear and gets the middle rows of the picture only,
-# so that it cannot have both precision and recall. A third of the rows is for training, one to choose the cut
-# on, and one for the test.
+# Which of the handwritten digits is an 8? The model is linear and only gets the middle rows of the picture,
+# so it cannot have both a high precision and a high recall. A third of the rows is for training, one for
+# choosing the threshold, and one for the test.
 
 pixels, digits = load_digits(return_X_y=True)
 features = torch.tensor(pixels[:, 16:48] / 16 - 0.3, dtype=torch.float32)
@@ -45,14 +45,15 @@ def fit(criterion: torch.nn.Module) -> np.ndarray:
 
 
 def judged(scores: np.ndarray, threshold: float) -> tuple[float, float]:
-    """Recall and precision of a cut, on the rows of the test."""
+    """Recall and precision with a threshold, on the test rows."""
     positive = scores[testing] > threshold
     return mf.recall.score(labels[testing], positive), mf.precision.score(labels[testing], positive)
 
 
 # %%
-# Each model decides in two ways: at 0, and at the cut that is best on the second third within the constraint,
-# which is what ``MetricClassifier(cut="empirical")`` does. Cross-entropy gets the same cut.
+# Each model decides in two ways: with the threshold 0, and with the best threshold on the second third that
+# meets the constraint, as ``MetricClassifier(cut="empirical")`` does. Cross-entropy gets such a threshold as
+# well.
 
 wanted = [0.5, 0.9] if SHORT else [0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95]
 plain = fit(torch.nn.BCEWithLogitsLoss())
@@ -65,12 +66,12 @@ for t in wanted:
     cross_entropy.append(judged(plain, best_cut(metric, plain[choosing], labels[choosing]).threshold))
 
 # %%
-# On the left the promise: recall that was reached against recall that was asked for. On the right the price.
+# Left: the recall that was reached against the recall that was required. Right: the precision.
 
 series = {
-    "trained for it, cut at 0": (np.array(at_zero), "s:", "#b3560b"),
-    "trained for it, tuned cut": (np.array(tuned), "o-", "#0b3d6e"),
-    "cross-entropy, tuned cut": (np.array(cross_entropy), "^--", "#8a97a8"),
+    "trained for it, threshold 0": (np.array(at_zero), "s:", "#b3560b"),
+    "trained for it, tuned threshold": (np.array(tuned), "o-", "#0b3d6e"),
+    "cross-entropy, tuned threshold": (np.array(cross_entropy), "^--", "#8a97a8"),
 }
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 left.plot([0.35, 1], [0.35, 1], color="0.85", linewidth=1)
@@ -83,6 +84,6 @@ left.legend(frameon=False)
 plt.show()
 
 # %%
-# At 0 the model finds nearly all of the positives, whatever was asked for: the promise is kept, and more
-# precision could have been had where less recall would do. With the tuned cut recall follows the constraint,
-# and on these data cross-entropy with the same cut is as good.
+# With the threshold 0 the model finds nearly all positives, whatever recall was required: the constraint
+# holds, but for a low bound the precision could be higher. With the tuned threshold the recall follows the
+# constraint, and on these data cross-entropy with a tuned threshold is as good.

@@ -35,7 +35,7 @@ if "METRICFIT_SHORT" not in os.environ:
     runs["one process"] = torchrun(1)
 
 # %%
-# The two are the same training, to the last digit that is printed.
+# Both trainings are the same, to the last digit that is printed.
 
 figure, axis = plt.subplots(figsize=(6.5, 3.6), layout="constrained")
 styles = {

@@ -9,7 +9,7 @@ processes on this machine::
 
     torchrun --nproc-per-node 2 examples/recipes/data_parallel.py
 
-What comes out, with one process and with two, is drawn in :doc:`../gallery/two_processes`.
+:doc:`../gallery/two_processes` shows the results with one process and with two.
 """
 
 from __future__ import annotations

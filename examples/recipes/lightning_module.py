@@ -2,7 +2,8 @@
 Lightning: a module for F2
 ==========================
 
-The loss replaces cross-entropy in ``training_step``. The validation step cuts the logits at 0.
+The loss replaces cross-entropy in ``training_step``. The validation step predicts positive where the logit is
+above 0.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@ Many classes: macro-F1 of three kinds of loss
 =============================================
 
 Logits of shape ``(n, classes)`` and integer targets go into the loss as they go into cross-entropy, and the
-decision stays ``argmax``. Here a linear model tells the kinds of wine apart, of which one is made rare.
+decision stays ``argmax``. Here a linear model distinguishes three kinds of wine; one of them is made rare.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@ skorch: cross-validation of a net for MCC
 =========================================
 
 The metric is an argument of the criterion, so that a grid search can vary it as well.
-:class:`metricfit.sklearn.MetricClassifier` is this and more, ready-made.
+:class:`metricfit.sklearn.MetricClassifier` does this for you, and more.
 """
 
 from __future__ import annotations

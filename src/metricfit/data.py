@@ -1,4 +1,4 @@
-"""Batches for a ``DataLoader`` in which no game is without positives."""
+"""Batches for a ``DataLoader`` with positives in every game."""
 
 from __future__ import annotations
 
@@ -18,37 +18,36 @@ FloatArray = npt.NDArray[np.float64]
 class PositiveSampler(Sampler[list[int]]):
     r"""A batch sampler that spreads the positives evenly over the batches.
 
-    Every epoch visits every row. Positives lie at equal distances in the order of the epoch, so that any
-    `b` consecutive rows hold the same number of them, up to one. This holds for the batches, and also for
-    the groups of consecutive rows that :class:`metricfit.MetricLoss` plays as separate games.
+    Every epoch visits every row. Positives are spread at equal distances, so the numbers of positives in any
+    two stretches of `b` consecutive rows differ by one at most. This holds for the batches, and also for the
+    groups of consecutive rows that :class:`metricfit.MetricLoss` plays as separate games.
 
-    By default the batches have the share of positives of the data. With `positives` or `share`, positives
-    are repeated, equally often up to one, until the batches hold as many as asked for. The game is then
-    played at the batches' share of positives, and not at that of the data. Recall, specificity and balanced
-    accuracy do not depend on the share. Precision, F-beta, MCC and kappa do: with repeated positives they
-    are too high on the batches, and a model trained so predicts too many positives at the cut of 0. Choose
-    the cut on rows with the true share, as ``best_cut`` of :mod:`metricfit.sklearn` does. Without
-    repetition nothing has to be corrected.
+    By default the batches have the share of positives of the data. With `positives` or `share`, positives are
+    repeated until the batches hold as many as required. The loss then sees the batches' share of positives,
+    and not that of the data. Recall, specificity and balanced accuracy do not depend on the share. Precision,
+    F-beta, MCC and kappa do: with repeated positives they are too high on the batches, and the trained model
+    predicts too many positives at the threshold 0. So choose the threshold on rows with the true share, with
+    ``best_cut`` of :mod:`metricfit.sklearn`. Without repetition nothing has to be corrected.
 
     Parameters
     ----------
     labels : array_like of shape (n,)
         0 and 1, or False and True.
     batch_size : int
-        The largest number of rows of a batch. Batches differ in size by one row at most.
+        The largest number of rows in a batch. The sizes of batches differ by one at most.
     positives : int, optional
-        The least number of positives of a batch.
+        The smallest number of positives in a batch.
     share : float, optional
-        The least share of positives of an epoch; instead of `positives`.
+        The smallest share of positives in an epoch; instead of `positives`.
     weights : array_like of shape (n,), optional
-        How often a row is visited, in relation to the others: a row of weight 2 comes up twice as often as
-        one of weight 1 in the mean over epochs, and a row of weight 0 never does. The number of rows of an
-        epoch stays the same. The share of positives of the data is then the weighted one.
+        How often a row is visited, relative to the others: on average over epochs, a row of weight 2 is
+        visited twice as often as one of weight 1, and a row of weight 0 never. The number of rows in an epoch
+        stays the same. The share of positives of the data is then the weighted one.
     seed : int
-        Decides, with the number of the epoch, on the order.
+        Determines the order, together with the number of the epoch.
     rank, world_size : int, optional
         Of this process and the number of them; by default those of ``torch.distributed`` if it is
-        initialised, and otherwise 0 and 1. The processes share the batches, equally many for each.
+        initialised, and otherwise 0 and 1. The batches are divided equally among the processes.
 
     Attributes
     ----------
@@ -111,7 +110,7 @@ class PositiveSampler(Sampler[list[int]]):
         return self._counts[1] / sum(self._counts)
 
     def set_epoch(self, epoch: int) -> None:
-        """Set the number of the next epoch, to go on where a training stopped."""
+        """Set the number of the next epoch, to continue a training."""
         self.epoch = epoch
 
     def __len__(self) -> int:
@@ -130,7 +129,7 @@ class PositiveSampler(Sampler[list[int]]):
         """Return how many negatives and positives an epoch has, repeated ones included."""
         rows = [len(part) for part in self._of_class]
         if (positives or share) and not rows[1]:
-            raise ValueError("the labels hold no positive; there is none to put into the batches")
+            raise ValueError("the labels hold no positive, so batches with positives are impossible")
         totals = [float(self._weights[part].sum()) for part in self._of_class]
         positive = round(n * totals[1] / sum(totals))
         # A class that is there is visited, however small its weight.

@@ -48,11 +48,11 @@ def metric_loss(
     Parameters
     ----------
     logits : Tensor, shape (n,), (n, 1), (n, labels), (n, classes) or (images, classes, height, width)
-        Scores of the model; above 0 means predicted positive. Of classes, the largest is the decision.
+        Scores of the model; above 0 means predicted positive. Among classes, the largest one is predicted.
     targets : Tensor
         0 and 1 in the shape of the logits, or indices of classes of shape (n,) or (images, height, width).
     metric : Metric or str
-        What to train for, or its name or formula.
+        The metric to train for, or its name or formula.
     scale, solver, tol, reduction, group_size, ignore_index, gather, infeasible, average
         As for :class:`metricfit.MetricLoss`.
 
@@ -96,18 +96,18 @@ def soft_metric_loss(
     Parameters
     ----------
     logits : Tensor, shape (n,), (n, 1), (n, labels), (n, classes) or (images, classes, height, width)
-        Scores of the model; above 0 means predicted positive. Of classes, the largest is the decision.
+        Scores of the model; above 0 means predicted positive. Among classes, the largest one is predicted.
     targets : Tensor
         Numbers from 0 to 1 in the shape of the logits, or indices of classes of shape (n,) or (images,
         height, width).
     metric : Metric or str
-        What to train for, or its name or formula.
+        The metric to train for, or its name or formula.
     sample_weight : Tensor, optional
         A weight per row, or per entry.
     temperature, reduction, group_size, ignore_index, gather, average, bounds
         As for :class:`metricfit.SoftMetricLoss`.
     multipliers : Tensor, shape (constraints,) or (labels, constraints), optional
-        What the violations of the constraints are multiplied with, for a metric that has any.
+        The factors of the violations of the constraints, for a metric that has any.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def soft_metric_loss(
     settings, objective, missed = _SOFT_TERMS[_soft_terms(metric, *options, _name(metric))]
     if (missed is None) != (multipliers is None):
         raise ValueError(
-            "multipliers go with constraints: pass one number per constraint of the metric, or leave both "
+            "multipliers are for constraints: pass one number per constraint of the metric, or leave both "
             "out; mf.SoftMetricLoss moves them by itself"
         )
     return soft_loss(logits, targets, sample_weight, settings, temperature, objective, missed, multipliers)

@@ -75,11 +75,11 @@ def test_constraints_are_met_on_the_rows_of_training(scores_of):
     assert mf.precision.score(Y, predicted) > 0.5
 
 
-def test_three_classes_are_refused_by_a_sentence(scores_of):
+def test_three_classes_are_refused_with_a_message(scores_of):
     with pytest.raises(ValueError, match=r"it is for two classes|labels must be 0 and 1, got 2"):
         scores_of(y=np.arange(1500) % 3)
 
 
-def test_labels_without_a_positive_are_refused_by_a_sentence(scores_of):
+def test_labels_without_a_positive_are_refused_with_a_message(scores_of):
     with pytest.raises(ValueError, match="no row with a weight above 0 has the label 1"):
         scores_of(y=np.zeros(1500, int))

@@ -88,7 +88,7 @@ def test_equal_weights_change_the_length_of_the_gradient_only():
     assert (curvature == 2.0).all()
 
 
-def test_a_row_of_weight_zero_has_no_say():
+def test_a_row_of_weight_zero_changes_nothing():
     weights = np.ones(600)
     weights[500:] = 0.0
     gradient, curvature = MetricObjective("f1", group_size=25)(LABELS, SCORES, weights)
@@ -122,7 +122,7 @@ def test_constraints_bind_on_the_labels():
     assert np.isfinite(bound).all()
 
 
-def test_huge_scores_are_no_trouble():
+def test_huge_scores_are_solved():
     gradient, _ = MetricObjective("f1")(LABELS, np.where(LABELS, 1e12, -1e12))
     assert np.abs(gradient).max() <= 1e-3
 

@@ -217,12 +217,12 @@ def test_ctrl_c_keeps_the_ensemble_if_it_is_done(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     flowers(90).to_csv(tmp_path / "table.csv", index=False)
-    monkeypatch.setattr("metricfit.cli.class_results.compared_models", stopped)
+    monkeypatch.setattr("metricfit.cli.class_candidates.ClassModel.fit", stopped)
     result = fit(tmp_path, "--metric", "macro-f1", target="kind", epochs=1, fast=False)
     assert result.exit_code == 130
-    assert "The comparison is not complete" in said(result)
+    assert "the comparison is not complete" in said(result)
     assert run("evaluate", tmp_path / "run", tmp_path / "table.csv").exit_code == 0
-    monkeypatch.setattr("metricfit.cli.class_results.class_ensemble", stopped)
+    monkeypatch.setattr("metricfit.cli.class_candidates.ClassEnsemble.fit", stopped)
     again = fit(tmp_path, "--metric", "macro-f1", "--overwrite", target="kind", epochs=1, fast=False)
     assert again.exit_code == 130
     assert run("evaluate", tmp_path / "run", tmp_path / "table.csv").exit_code == 0

@@ -190,7 +190,7 @@ MISTAKES = {
     "unknown metric": ("table.csv", {}, ["--metric", "f1score"], "is not understood"),
     "metric that is not for one network": ("table.csv", {}, ["--metric", "jaccard"], "Leave out --fast"),
     "no constraint": ("table.csv", {}, ["--subject-to", "recall"], "is not a constraint"),
-    "unknown positive": ("table.csv", {}, ["--positive", "maybe"], "is no value of churn"),
+    "unknown positive": ("table.csv", {}, ["--positive", "maybe"], "is not a value of churn"),
     "nothing to resume": ("table.csv", {}, ["--resume"], "no unfinished run"),
     "no such device": ("table.csv", {}, ["--device", "cuda:99"], "cannot be used"),
     "no device": ("table.csv", {}, ["--device", "abacus"], "cannot be used"),
@@ -213,7 +213,7 @@ def tables(tmp_path_factory):
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_a_sentence_and_leaves_nothing_behind(tables, mistake):
+def test_a_mistake_gives_a_message_and_leaves_nothing_behind(tables, mistake):
     table, settings, words, sentence = MISTAKES[mistake]
     before = left_behind(tables)
     result = fit(tables, *words, table=table, **settings)
@@ -274,7 +274,7 @@ def test_what_is_there_is_not_overwritten_unasked(trained, tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "thesis.txt").write_text("ten years of work")
     for words in ([], ["--overwrite"]):
-        assert "is no run of metricfit" in fit(tmp_path, *words).output
+        assert "is not a run of metricfit" in fit(tmp_path, *words).output
     out = tmp_path / "run" / "thesis.txt"
     assert "exists" in run("predict", trained / "run", tmp_path / "table.csv", "--out", out).output
     assert out.read_text() == "ten years of work"

@@ -8,9 +8,10 @@ import pytest
 
 import metricfit as mf
 from cli.tables import a_table, fit, left_behind, metrics_of, run, said
-from metricfit.cli.candidates import fit_candidate, the_candidates
+from metricfit.cli.candidates import TrainingRows
 from metricfit.cli.decisions import Decision
 from metricfit.cli.model_files import load_model
+from metricfit.cli.pair_candidates import pair_candidates
 from metricfit.sklearn import MetricEnsemble
 
 
@@ -33,8 +34,8 @@ def test_the_ensemble_is_compared_with_cross_entropy_trees_and_a_constant(traine
     names = [method["name"] for method in found["methods"]]
     assert set(names[:3]) == {
         "ensemble for f2",
-        "cross-entropy networks, tuned cut",
-        "boosted trees, tuned cut",
+        "cross-entropy networks with a tuned threshold",
+        "boosted trees with a tuned threshold",
     }
     assert names[3] in ("always positive", "never positive")
     output = (trained / "output.txt").read_text()
@@ -92,16 +93,12 @@ def test_a_decision_of_plain_parts_is_that_of_the_ensemble(monkeypatch, tmp_path
     random = np.random.default_rng(0)
     features = random.normal(size=(600, 4)).astype(np.float32)
     labels = (features[:, 0] + random.normal(size=600) > 0).astype(np.int64)
-    candidate, *_ = the_candidates(
-        mf.f1, features, labels, cut="expected", confidence=None, epochs=3, device="cpu"
-    )
-    weights = random.random(600) + 0.1 if weighted else None
-    fitted = fit_candidate(
-        candidate, mf.f1, features, labels, weights, seed=0, steps=Silent(), checkpoints=tmp_path
-    )
+    rows = TrainingRows(features, labels, random.random(600) + 0.1 if weighted else None)
+    candidate, *_ = pair_candidates(mf.f1, rows, cut="expected", confidence=None, epochs=3, device="cpu")
+    fitted = candidate.fit(rows, seed=0, steps=Silent(), checkpoints=tmp_path)
     assert isinstance(fitted.decision, Decision)
     (model,) = made
-    assert model.calibrator_.isotonic_ is not None
+    assert model.calibrator_.isotonic is not None
     new = random.normal(size=(200, 4)).astype(np.float32)
     np.testing.assert_allclose(
         fitted.decision.probabilities(new), model.predict_proba(new)[:, 1], rtol=1e-6, atol=1e-9
@@ -147,7 +144,7 @@ def test_a_weight_is_a_copy_of_the_row_in_the_evaluation_and_no_feature(tmp_path
         (["--confidence", "0.95", "--subject-to", "recall >= 0.99999"], "rows"),
     ],
 )
-def test_settings_that_do_not_fit_are_sentences(tmp_path, words, sentence):
+def test_settings_that_do_not_fit_give_messages(tmp_path, words, sentence):
     a_table().to_csv(tmp_path / "table.csv", index=False)
     result = ensemble(tmp_path, *words, epochs=1)
     assert result.exit_code == 2, result.output
@@ -167,7 +164,7 @@ def test_ctrl_c_before_anything_is_fitted_leaves_nothing(tmp_path, monkeypatch):
     def stopped(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("metricfit.cli.results.fit_candidate", stopped)
+    monkeypatch.setattr("metricfit.cli.pair_candidates.PairCandidate.fit", stopped)
     a_table().to_csv(tmp_path / "table.csv", index=False)
     assert ensemble(tmp_path, epochs=1).exit_code == 130
     assert left_behind(tmp_path) == ["table.csv"]

@@ -101,4 +101,8 @@ def test_all_built_in_metrics_are_listed():
         assert one["name"] in text
         assert one["formula"] in text
         assert one["meaning"]
+        assert one["aliases"] in text
+    aliases = next(one["aliases"] for one in found if one["name"] == "recall").split(", ")
+    assert "sensitivity" in aliases
+    assert all(mf.get_metric(alias) == mf.recall for alias in aliases)
     assert mf.get_metric(next(one["formula"] for one in found if one["name"] == "mcc")) == mf.mcc

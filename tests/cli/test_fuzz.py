@@ -72,12 +72,12 @@ ASKED = {"table": tables(), "metric": st.sampled_from(["f1", "mcc", "precision"]
 
 @settings(max_examples=8, **FEW)
 @given(**ASKED)
-def test_fit_gives_a_model_or_a_sentence(tmp_path_factory, table, metric, seed):
+def test_fit_gives_a_model_or_a_message(tmp_path_factory, table, metric, seed):
     check(tmp_path_factory.mktemp("fuzz"), table, metric, seed)
 
 
 @pytest.mark.slow
 @settings(max_examples=150, **FEW)
 @given(**ASKED)
-def test_fit_gives_a_model_or_a_sentence_many_times(tmp_path_factory, table, metric, seed):
+def test_fit_gives_a_model_or_a_message_many_times(tmp_path_factory, table, metric, seed):
     check(tmp_path_factory.mktemp("fuzz"), table, metric, seed)

@@ -10,14 +10,19 @@ import pandas as pd
 import pytest
 import skops.io
 import torch
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
 
+from metricfit.cli import model_objects
 from metricfit.cli.archives import LARGEST, check_archive
 from metricfit.cli.decisions import Calibration, Decision, Part
 from metricfit.cli.encoding import fit_encoder
 from metricfit.cli.mistakes import UserMistakeError
-from metricfit.cli.model_files import Model, load_model, save_model
+from metricfit.cli.model_files import Model, load_model, save_encoder, save_model
+from metricfit.cli.model_objects import write_encoder
 from metricfit.cli.predicting import model_notes
 from metricfit.cli.tables import tidy
 from metricfit.sklearn import MLP
@@ -45,6 +50,7 @@ def a_decision(features):
 def folder(tmp_path):
     encoder, columns = fit_encoder(tidy(TABLE), seed=0)
     features = encoder.transform(tidy(TABLE)).shape[1]
+    save_encoder(tmp_path, encoder)
     save_model(tmp_path, Model("f1", "churn", "yes", "no", columns, encoder, features, a_decision(features)))
     return tmp_path
 
@@ -57,6 +63,35 @@ def redigest(folder):
     for name in description["digests"]:
         description["digests"][name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
     (folder / "model.json").write_text(json.dumps(description))
+
+
+def test_columns_of_numbers_cost_a_model_nearly_nothing(tmp_path):
+    """A table of a thousand would otherwise make an encoder that is too large to be read again."""
+    numbers = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 300))).rename(columns=str)
+    encoder, columns = fit_encoder(numbers, seed=0)
+    assert set(columns.kinds.values()) == {"numbers"}
+    write_encoder(tmp_path / "encoder.skops", encoder)
+    with zipfile.ZipFile(tmp_path / "encoder.skops") as archive:
+        assert sum(part.file_size for part in archive.infolist()) < 300 * 5000
+
+
+def test_an_encoder_with_a_function_in_it_is_refused(folder):
+    encoder = load_model(folder).encoder
+    (_, _, names), others = encoder.steps[0][1].transformers_
+    columns = ColumnTransformer([("numbers", FunctionTransformer(np.exp), names), others])
+    columns.fit(tidy(TABLE))
+    skops.io.dump(Pipeline([("columns", columns), *encoder.steps[1:]]), folder / "encoder.skops")
+    redigest(folder)
+    with pytest.raises(UserMistakeError, match="something else than an encoder"):
+        load_model(folder)
+
+
+def test_an_encoder_that_cannot_be_read_again_is_a_sentence(tmp_path, monkeypatch):
+    """As after an update of a package that brings types which are not known to be harmless."""
+    encoder, _ = fit_encoder(tidy(TABLE), seed=0)
+    monkeypatch.setattr(model_objects, "ENCODER_TYPES", frozenset())
+    with pytest.raises(UserMistakeError, match=r"1 of them hold text, .*: b. Leave some out by --drop"):
+        write_encoder(tmp_path / "encoder.skops", encoder)
 
 
 def test_a_model_comes_back_as_it_was(folder):
@@ -162,7 +197,7 @@ def test_a_zip_file_without_a_schema_is_refused(folder):
         load_model(folder)
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": "metricfit model 3"}', "\x00"])
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": "metricfit model 4"}', "\x00"])
 def test_a_foreign_description_is_refused(folder, content):
     (folder / "model.json").write_text(content)
     with pytest.raises(UserMistakeError, match="describes no model"):
@@ -215,7 +250,7 @@ def test_a_number_of_features_that_is_not_that_of_the_weights_is_refused(folder,
         load_model(folder)
 
 
-def test_other_kinds_of_columns_than_the_encoder_has_are_a_sentence(folder):
+def test_other_kinds_of_columns_than_the_encoder_has_give_a_message(folder):
     edit(folder, kinds={"a": "numbers"})
     with pytest.raises(UserMistakeError, match="columns do not fit the model"):
         load_model(folder).margins(TABLE, ignore_unknown=False)
@@ -228,7 +263,7 @@ def test_a_deeply_nested_description_is_refused(folder, text):
         load_model(folder)
 
 
-def test_a_model_of_another_version_is_a_sentence_that_names_it(folder):
+def test_a_model_of_another_version_gives_a_message_that_names_it(folder):
     edit(folder, format="metricfit model 1", metricfit="0.0.9")
     with pytest.raises(UserMistakeError, match=r"was written by metricfit 0\.0\.9.*train the model again"):
         load_model(folder)
@@ -280,7 +315,7 @@ def test_an_incomplete_model_is_refused(folder, name):
         load_model(folder)
 
 
-def test_a_model_that_may_not_be_read_is_a_sentence(folder, monkeypatch):
+def test_a_model_that_may_not_be_read_gives_a_message(folder, monkeypatch):
     def denied(*_, **__):
         raise PermissionError(13, "Permission denied")
 

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import json
 import lzma
+import os
 
 import numpy as np
 import pandas as pd
@@ -62,22 +63,41 @@ REFUSED = {
     "either.csv": (b"a,b;c\n1,2;3\n4,5;6\n", {}, "--delimiter comma or --delimiter semicolon"),
     "long.csv": (b"a,b\n1,2,5\n3,4,6\n", {}, "more values than its first line has names"),
     "ragged.csv": (b"a,b\n1,2\n3,4\n" * 20 + b"1,2,3\n", {}, "cannot be read as a table"),
-    "torn.jsonl": (b'{"a": 1}\n{"a": \n', {}, "line 2 is no JSON"),
+    "torn.jsonl": (b'{"a": 1}\n{"a": \n', {}, "line 2 is not valid JSON"),
     "numbers.jsonl": (b"1\n2\n", {}, "every line must hold objects"),
     "deep.json": (b"[" * 100_000, {}, "nested too deeply"),
-    "half.jsonl": (b'{"a": "\\ud800"}\n', {}, "half of a character"),
+    "half.jsonl": (b'{"a": "\\ud800"}\n', {}, "an incomplete character"),
     "torn.csv.gz": (gzip.compress(b"a,b\n1,2\n" * 100)[:-20], {}, "cannot be read as a table"),
     "unpacked.csv.gz": (b"a,b\n1,2\n", {}, "cannot be read as a table"),
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_read_is_refused_by_a_sentence(name, tmp_path):
+def test_what_cannot_be_read_is_refused_with_a_message(name, tmp_path):
     content, settings, sentence = REFUSED[name]
     (tmp_path / name).write_bytes(content)
     with pytest.raises(UserMistakeError) as refused:
         read_table(tmp_path / name, Reading(**settings))
     assert sentence in str(refused.value)
+
+
+def test_what_is_no_file_is_named(tmp_path):
+    (tmp_path / "folder.csv").mkdir()
+    os.mkfifo(tmp_path / "pipe.csv")
+    for name, kind in (("folder.csv", "a folder"), ("pipe.csv", "a pipe or a device")):
+        with pytest.raises(UserMistakeError, match=f"{name} is {kind}; give a file"):
+            read_table(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [('{"a": 1, "a": 2}', "line 1 holds a twice"), ('{"a": ' + "9" * 5000 + "}", "of too many digits")],
+    ids=["a name twice", "a long number"],
+)
+def test_json_that_python_would_read_otherwise_is_refused(tmp_path, line, sentence):
+    (tmp_path / "t.jsonl").write_text(line + "\n")
+    with pytest.raises(UserMistakeError, match=sentence):
+        read_table(tmp_path / "t.jsonl")
 
 
 def test_a_delimiter_at_the_ends_of_lines_moves_no_column(tmp_path):

@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 from cli.tables import a_table, fit, left_behind, metrics_of, run, said
-from metricfit.cli.candidates import Announced, fit_candidate
+from metricfit.cli.announced import Announced
+from metricfit.cli.pair_candidates import PairCandidate
 
 # Five folds of a network and of trees for the ensemble, five networks, and five times trees.
 FITS = 20
@@ -95,7 +96,8 @@ def test_a_killed_run_goes_on_to_the_result_of_one_that_never_stopped(killed, co
 def stop_after(monkeypatch, count, candidate_by_candidate=False):
     """Let Ctrl-C come before the next fit, or the next candidate."""
     calls = []
-    original = fit_candidate if candidate_by_candidate else Announced._fitted
+    stopped, name = (PairCandidate, "fit") if candidate_by_candidate else (Announced, "_fitted")
+    original = getattr(stopped, name)
 
     def fit_or_stop(*given, **settings):
         calls.append(1)
@@ -103,10 +105,7 @@ def stop_after(monkeypatch, count, candidate_by_candidate=False):
             raise KeyboardInterrupt
         return original(*given, **settings)
 
-    if candidate_by_candidate:
-        monkeypatch.setattr("metricfit.cli.results.fit_candidate", fit_or_stop)
-    else:
-        monkeypatch.setattr(Announced, "_fitted", fit_or_stop)
+    monkeypatch.setattr(stopped, name, fit_or_stop)
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +180,9 @@ def test_what_cannot_be_resumed_says_how_to_begin_again(stopped, change, sentenc
     assert "begin again by" in said(result)
 
 
-def test_a_damaged_model_of_an_unfinished_run_is_a_sentence_and_is_fitted_again_without_it(stopped, counted):
+def test_a_damaged_model_of_an_unfinished_run_gives_a_message_and_is_fitted_again_without_it(
+    stopped, counted
+):
     (path, *_) = kept(stopped)
     path.write_bytes(path.read_bytes()[:-50])
     result = ensemble(stopped, "--resume", "--metric", "f2", epochs=1)

@@ -109,7 +109,7 @@ print("done")
 """
 
 
-def test_nothing_is_said_when_python_ends() -> None:
+def test_nothing_is_printed_when_python_ends() -> None:
     program = "import metricfit as mf; mf.solve(mf.f1, [0.1, -0.2]); import torch; mf.MetricLoss(mf.f1)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

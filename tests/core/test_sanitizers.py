@@ -41,9 +41,7 @@ def test_threads_do_not_race(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", instruction_sets())
-def test_memory_that_nobody_has_written_changes_nothing(
-    tmp_path_factory: pytest.TempPathFactory, name: str
-) -> None:
+def test_uninitialised_memory_changes_nothing(tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
     plain = built(tmp_path_factory, "plain", "stress", LEVEL)
     poisoned = built(tmp_path_factory, "poisoned", "stress", LEVEL, "-DCMAKE_CXX_FLAGS=-DMETRICFIT_POISON")
     wanted = played(plain, 1000, 1, name)

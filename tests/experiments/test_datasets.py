@@ -94,7 +94,7 @@ def test_a_file_that_lacks_rows_is_refused_unless_allowed(tmp_path):
     assert not load("abalone", 0, tmp_path, partial=True).whole
 
 
-def test_a_broken_file_is_a_sentence(tmp_path):
+def test_a_broken_file_gives_a_message(tmp_path):
     (tmp_path / "abalone.npz").write_bytes(b"PK\x03\x04 no")
     with pytest.raises(UnavailableError, match=r"abalone\.npz is not an npz file that can be read"):
         load("abalone", 0, tmp_path)

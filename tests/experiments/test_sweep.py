@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,9 @@ from experiments.folders import made_up
 from metricfit.cli.app import app
 from metricfit.experiments import sweep as sweeping
 from metricfit.experiments.journal import CELLS, append, read
+from metricfit.experiments.metrics import METRICS
+from metricfit.experiments.protocols import PROTOCOLS
+from metricfit.experiments.recipes import RECIPES
 from metricfit.experiments.runs import plan
 from metricfit.experiments.sweep import sweep
 
@@ -150,6 +154,22 @@ def test_a_partial_file_is_found_beside_the_whole_ones(folder, tmp_path):
     assert (cell["dataset"], cell["whole"]) == ("abalone", False)
 
 
+def test_a_partial_file_alone_is_skipped_with_the_option_that_takes_it(tmp_path):
+    made_up(tmp_path / "partial", "abalone").joinpath("abalone.npz").rename(
+        tmp_path / "partial" / "abalone_partial.npz"
+    )
+    result = command("--datasets=abalone", "--data", tmp_path, "--out", tmp_path)
+    assert result.exit_code == 2
+    assert "of abalone only abalone_partial.npz is there; give --partial" in " ".join(result.output.split())
+
+
+def test_the_help_names_every_metric_and_method():
+    shown = " ".join(re.sub("[│╭╮╰╯─]", " ", CliRunner().invoke(app, ["reproduce", "--help"]).output).split())
+    for name in (*METRICS, *RECIPES, *PROTOCOLS):
+        if name != "large-games":  # a control of the results, not for everyone
+            assert re.search(rf"\b{name}\b", shown), name
+
+
 def test_a_set_that_cannot_be_had_is_reported_and_skipped(folder, tmp_path):
     words = ["--datasets", "dutch,redwine", "--methods", "cross-entropy", "--epochs", 1, "--l2", "0"]
     result = command(*words, "--data", folder, "--partial", "--out", tmp_path)
@@ -169,11 +189,12 @@ def test_a_set_that_cannot_be_had_is_reported_and_skipped(folder, tmp_path):
         (["--protocol", "papers"], "Did you mean paper?"),
         (["--datasets", "redwine", "--l2", "-1"], "--l2 takes numbers that are not negative"),
         (["--datasets", "dutch"], "there is nothing to run"),
+        (["--data", "no-such-folder"], "there is no folder no-such-folder"),
         (["--out", "nowhere", "--report"], "there is no finished cell"),
     ],
 )
 def test_bad_arguments_raise_a_clear_error(words, sentence, tmp_path):
-    result = command(*words, "--data", tmp_path, "--out", tmp_path / "out")
+    result = command("--data", tmp_path, "--out", tmp_path / "out", *words)
     assert result.exit_code == 2
     assert sentence in result.output
 

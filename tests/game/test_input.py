@@ -62,6 +62,17 @@ def test_bad_labels_are_refused(metric, labels, sentence):
         mf.solve(metric, [0.1, 0.2, 0.3], labels)
 
 
+def test_masked_scores_of_sizes_are_refused():
+    with pytest.raises(ValueError, match="size_scores are a masked array"):
+        mf.solve(mf.f1, [0.1], size_scores=np.ma.masked_array([0.1, 0.2], [True, False]))
+
+
+@pytest.mark.parametrize("solver", ["simplex", None, ["fast"]])
+def test_an_unknown_solver_is_refused_with_the_known_ones(solver):
+    with pytest.raises(ValueError, match=r"unknown solver .*; choose one of auto, fast"):
+        mf.solve(mf.f1, [0.1], solver=solver)
+
+
 def test_constraints_without_labels_are_refused():
     with pytest.raises(ValueError, match="about the true labels: pass labels"):
         mf.solve(CONSTRAINED, [0.1, 0.2])

@@ -224,7 +224,7 @@ def test_a_gap_within_a_thousandth_of_the_tolerance_is_not_warned_about(monkeypa
         mf.MetricLoss(mf.mcc, solver="admm", tol=1e-15)(logits, targets)
 
 
-def test_a_loss_below_what_the_gap_allows_is_no_answer():
+def test_a_loss_below_what_the_gap_allows_is_not_accepted():
     games = prepare(np.zeros(2), np.array([1.0, 0.0]), np.array([[0, 1]]), 1.0, 10.0)
     for value, contradicts in ((1.0 + 5e-5, False), (1.1, True)):
         found = losses_and_gradients(games, np.ones(1), np.array([value]), np.array([1e-4]), np.zeros((1, 2)))

@@ -156,7 +156,7 @@ def test_training_lowers_the_loss(loss):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_bad_classes_are_refused_in_a_sentence(loss):
+def test_bad_classes_are_refused_with_a_message(loss):
     logits, targets = some_classes(4, 3)
     cases = [
         (logits, torch.tensor([0, 1, 2, 3]), ValueError, "must be classes from 0 to 2, but one is 3"),
@@ -167,7 +167,7 @@ def test_bad_classes_are_refused_in_a_sentence(loss):
     for given, wanted, error, message in cases:
         with pytest.raises(error, match=re.escape(message)):
             LOSSES[loss]("f1")(given, wanted)
-    with pytest.raises(ValueError, match="average=3 is the number of a class"):
+    with pytest.raises(ValueError, match="average=3 is the index of a class"):
         LOSSES[loss]("f1", average=3)(logits, targets)
     with pytest.raises(ValueError, match="function of accuracy"):
         LOSSES[loss](mf.f1.averaged("micro"))(logits, targets)
@@ -261,7 +261,7 @@ def test_masks_compile():
         ({}, torch.zeros(2, 1, 4, 4), "class indices of shape (images, height, width)"),
     ],
 )
-def test_bad_masks_are_refused_in_a_sentence(options, targets, message):
+def test_bad_masks_are_refused_with_a_message(options, targets, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         mf.MetricLoss("f1", **options)(torch.zeros(2, 3, 4, 4), targets)
 
@@ -289,7 +289,7 @@ def test_masks_of_one_class_may_lack_its_dimension(loss):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_anything_but_tensors_is_refused_in_a_sentence(loss):
+def test_anything_but_tensors_is_refused_with_a_message(loss):
     with pytest.raises(TypeError, match="logits must be a tensor of PyTorch, not list"):
         LOSSES[loss]("f1")([0.5, -0.5], torch.tensor([1, 0]))
     with pytest.raises(TypeError, match="targets must be a tensor of PyTorch, not ndarray"):

@@ -77,7 +77,7 @@ def test_single_precision_and_columns_are_taken() -> None:
         ({}, (40,), "set group_size=None"),
         ({"gather": True}, (4,), "leave out gather"),
         ({"ignore_index": -1}, (4,), "ignore_index"),
-        ({}, (4, 2), "one game over logits"),
+        ({}, (4, 2), "size_scores need one game"),
         ({"solver": "device"}, (4,), 'need solver="auto"'),
     ],
 )

@@ -5,8 +5,10 @@ import warnings
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from sklearn import metrics as sk
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier
@@ -140,11 +142,18 @@ def test_labels_may_be_of_any_type_that_says_zero_and_one(kind):
         ([0, 1], [0, float("nan")], "holds nan"),
         (["a", "b"], ["a", "b"], "pos_label"),
         (np.zeros((2, 2, 2)), np.zeros((2, 2, 2)), "one dimension"),
+        (csr_array([[0, 1]]), csr_array([[0, 1]]), r"y_true is a sparse matrix; give y_true\.toarray\(\)"),
+        (torch.ones(2, requires_grad=True), [0, 1], "y_true is no array: .*; a score has no gradient"),
     ],
 )
-def test_labels_that_are_no_labels_are_refused(y, p, phrase):
+def test_invalid_labels_are_refused(y, p, phrase):
     with pytest.raises(ValueError, match=phrase):
         mf.f1.score(y, p)
+
+
+def test_weights_whose_sum_is_infinite_are_refused():
+    with pytest.raises(ValueError, match="the sum of sample_weight is infinite"):
+        mf.f1.score([1, 0], [1, 1], sample_weight=[1e308, 1e308])
 
 
 def test_breaking_a_constraint_scores_below_the_range_by_the_largest_violation():

@@ -9,6 +9,8 @@ import pytest
 
 import metricfit as mf
 from metricfit.report import Comparison, Method, in_words, render
+from metricfit.report.svg import Plot
+from metricfit.report.tables import score_table
 from report.pages import FIGURES, a_comparison, a_page
 
 VOID = {"meta", "link", "br", "line"}
@@ -141,3 +143,18 @@ def test_the_style_sheet_is_in_the_package():
     import metricfit.report
 
     assert (Path(metricfit.report.__file__).parent / "page.css").is_file()
+
+
+def test_epochs_are_labelled_by_whole_numbers():
+    drawing = Plot("", (1, 12), (0, 1), "", "", counted=True).svg()
+    ticks = re.findall(r'text-anchor="middle">([\d.]+)</text>', drawing)
+    assert ticks
+    assert all("." not in tick for tick in ticks)
+
+
+def test_a_score_has_one_column_of_the_table():
+    table = score_table(a_comparison(mf.precision.subject_to(mf.recall >= 0.7)))
+    heads = re.findall(r"<th scope=col>([^<]*)</th>", table)
+    assert heads.count("precision") == 1
+    assert "recall" not in heads
+    assert "recall &gt;= 0.7" in heads

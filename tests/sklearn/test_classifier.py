@@ -292,7 +292,7 @@ def test_a_training_that_goes_on_ends_as_if_it_had_never_stopped(data, tmp_path)
 
 def test_a_foreign_checkpoint_is_refused(data, tmp_path):
     (tmp_path / "training.pt").write_bytes(b"nonsense")
-    with pytest.raises(ValueError, match="is no checkpoint"):
+    with pytest.raises(ValueError, match="is not a checkpoint"):
         quick(checkpoint=tmp_path / "training.pt").fit(*data)
 
 

@@ -6,13 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from skorch.callbacks import Callback
 
 import metricfit as mf
-from metricfit.sklearn import MetricClassifier, best_cut, cut_at, expected_cut
+from metricfit.sklearn import MetricClassifier, MetricEnsemble, best_cut, cut_at, expected_cut
 from metricfit.sklearn.training import Training
 
 
@@ -178,6 +179,36 @@ def test_missing_values_are_refused_and_can_be_filled(data):
     assert pipeline.predict(table).shape == (400,)
     with pytest.raises(ValueError, match=r"the first is number 2; fill missing values"):
         quick(max_epochs=1).fit(X, y).predict(np.where(np.arange(6) == 2, np.nan, X[:5]))
+
+
+@pytest.mark.parametrize("model", [MetricClassifier(), MetricEnsemble()], ids=["classifier", "ensemble"])
+def test_a_mask_is_never_ignored(model, data):
+    X, y = data
+    for given in ((np.ma.masked_array(X, X > 1), y), (X, np.ma.masked_array(y, X[:, 0] > 1))):
+        with pytest.raises(ValueError, match="is a masked array, whose mask would be ignored"):
+            clone(model).fit(*given)
+
+
+@pytest.mark.parametrize("model", [MetricClassifier(), MetricEnsemble()], ids=["classifier", "ensemble"])
+def test_labels_of_two_types_are_refused(model, data):
+    with pytest.raises(TypeError, match="the target holds texts and other values"):
+        clone(model).fit(data[0], np.array(["yes", 1] * 200, dtype=object))
+
+
+def test_rows_that_cannot_be_written_to_are_read_without_a_warning(data):
+    """As joblib shares them with its workers."""
+    X, y = np.array(data[0], dtype=np.float32), np.array(data[1], dtype=np.int64)
+    expected = quick().fit(X, y).decision_function(X)
+    for array in (X, y):
+        array.setflags(write=False)
+    np.testing.assert_array_equal(quick().fit(X, y).decision_function(X), expected)
+
+
+def test_cuts_of_what_is_no_score_or_label_are_refused():
+    with pytest.raises(ValueError, match="some scores are nan"):
+        cut_at(mf.f1, [0.1, np.nan], [0, 1])
+    with pytest.raises(ValueError, match="labels must be 0 and 1"):
+        cut_at(mf.f1, [0.1, 0.2], [1, 2])
 
 
 def test_a_warm_start_begins_with_the_weights_of_the_last_call(data):

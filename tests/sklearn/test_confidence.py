@@ -11,7 +11,7 @@ import metricfit as mf
 from metricfit.sklearn import MetricEnsemble
 from metricfit.sklearn.binomial import as_share, bounds
 from metricfit.sklearn.confidence import NotShownError, confident_cut, need_enough_rows
-from metricfit.sklearn.cuts import CutCurve
+from metricfit.sklearn.cut_curve import CutCurve
 
 SHARES = [
     mf.recall >= 0.8,
@@ -65,7 +65,7 @@ def drawn(random, size):
         "recall subject to mcc >= 0.4",
     ],
 )
-def test_the_promise_is_kept(formula):
+def test_the_constraint_holds_with_the_confidence(formula):
     random = np.random.default_rng(0)
     metric = mf.get_metric(formula)
     constraint = metric.constraints[0]
@@ -84,7 +84,7 @@ def test_the_promise_is_kept(formula):
     assert kept / given > 0.85
 
 
-def test_the_ensemble_keeps_a_part_for_the_promise():
+def test_the_ensemble_holds_rows_out_for_the_confidence():
     X, y = make_classification(1200, 5, flip_y=0.1, random_state=0)
     settings = {"metric": "precision", "subject_to": "recall >= 0.8", "cv": 3, "random_state": 0}
     plain = MetricEnsemble([LogisticRegression()], **settings).fit(X, y)
@@ -118,7 +118,7 @@ def test_the_sentence_counts_the_rows_that_matter():
     need_enough_rows([mf.mcc >= 0.99, mf.recall >= 0.5], 0.95, held_out, labels)
 
 
-def test_a_promise_that_the_rows_do_not_support_is_refused():
+def test_a_confidence_that_the_rows_do_not_support_is_refused():
     random = np.random.default_rng(0)
     noise, labels = random.random(400), random.integers(0, 2, 400)
     metric = mf.recall.subject_to(mf.precision >= 0.9)
@@ -133,8 +133,8 @@ def test_a_promise_that_the_rows_do_not_support_is_refused():
     [
         ({"confidence": 1.5}, None, "confidence must be between 0 and 1"),
         ({"holdout": 0.0}, None, "holdout must be between 0 and 1"),
-        ({"subject_to": None}, None, "needs constraints to promise"),
-        ({}, np.ones(100), "rows that are independent and count alike"),
+        ({"subject_to": None}, None, "confidence needs a constraint"),
+        ({}, np.ones(100), "independent rows of equal weight"),
     ],
 )
 def test_bad_arguments_raise_a_clear_error(settings, weights, sentence):

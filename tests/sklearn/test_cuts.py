@@ -1,4 +1,4 @@
-"""Curves of cuts: counted and expected, weighted, and those of a population."""
+"""Cuts of scores: the best one is the best of all, and honours the constraints."""
 
 import numpy as np
 import pytest
@@ -6,74 +6,74 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import metricfit as mf
-from metricfit.sklearn import best_cut
-from metricfit.sklearn.cuts import CutCurve, population_value
+from metricfit.sklearn import best_cut, cut_at, expected_cut
+from metricfit.sklearn.cuts import cut_by
 
-METRICS = [mf.f1, mf.mcc, mf.npv, mf.precision.subject_to(mf.recall >= 0.6)]
 TABLES = st.lists(
-    st.tuples(st.sampled_from([0.01, 0.1, 0.2, 0.5, 0.7, 0.99]), st.integers(0, 1), st.integers(0, 3)),
-    min_size=2,
+    st.tuples(st.sampled_from([-2.0, -1.0, -0.5, 0.0, 0.25, 1.0, 3.0]), st.integers(0, 1)),
+    min_size=1,
     max_size=12,
-).filter(lambda rows: sum(weight for *_, weight in rows) > 0)
+)
 
 
-def columns(table):
-    return (np.array(column) for column in zip(*table, strict=True))
-
-
-@given(TABLES)
-@pytest.mark.parametrize("metric", METRICS, ids=str)
-def test_with_labels_the_best_cut_is_the_empirical_one(metric, table):
-    scores, labels, _ = columns(table)
-    cut, known = CutCurve.of(scores, labels).best(metric), best_cut(metric, scores, labels)
-    assert cut.rank == pytest.approx(known.rank)
-    assert metric.score(labels, scores > cut.threshold) == pytest.approx(cut.value)
+def every_cut(metric, scores, labels):
+    thresholds = [min(scores) - 1, *scores]
+    return [cut_at(metric, scores, labels, threshold) for threshold in thresholds]
 
 
 @given(TABLES)
-@pytest.mark.parametrize("metric", METRICS, ids=str)
-def test_a_weight_is_a_number_of_copies(metric, table):
-    scores, labels, weights = columns(table)
-    curve = CutCurve.of(scores, labels, sample_weight=weights.astype(float))
-    copies = CutCurve.of(np.repeat(scores, weights), np.repeat(labels, weights), thresholds=curve.thresholds)
-    np.testing.assert_allclose(curve.values(metric), copies.values(metric), atol=2e-6)
+@pytest.mark.parametrize("metric", [mf.f1, mf.mcc, mf.precision.subject_to(mf.recall >= 0.6)], ids=str)
+def test_no_cut_is_better_than_the_best(metric, table):
+    scores, labels = (list(column) for column in zip(*table, strict=True))
+    best = best_cut(metric, scores, labels)
+    assert best.rank == pytest.approx(max(cut.rank for cut in every_cut(metric, scores, labels)))
 
 
-def test_with_probabilities_the_counts_are_expected():
-    probabilities = np.array([0.9, 0.6, 0.3, 0.1])
-    curve = CutCurve.of(probabilities, probabilities)
-    np.testing.assert_allclose(curve.hits, [0.0, 0.9, 1.5, 1.8, 1.9])
-    np.testing.assert_allclose(curve.values(mf.f1), 2 * curve.hits / (curve.predicted + 1.9))
-    # The known rule: the best cut for F1 is half of the best F1.
-    best = curve.best(mf.f1)
-    assert 0.3 < best.value / 2 < 0.6
-    assert np.sum(probabilities > best.threshold) == np.sum(probabilities > best.value / 2)
+@given(TABLES)
+def test_the_threshold_gives_the_value_it_promises(table):
+    scores, labels = (list(column) for column in zip(*table, strict=True))
+    best = best_cut(mf.f2, scores, labels)
+    assert mf.f2.score(labels, np.array(scores) > best.threshold) == pytest.approx(best.value)
 
 
-@pytest.mark.parametrize("metric", [mf.mcc, mf.kappa, mf.npv], ids=str)
-def test_to_decide_all_rows_alike_is_worth_nothing_with_fractions_too(metric):
-    probabilities = np.random.default_rng(0).beta(1, 3, 997)
-    curve = CutCurve.of(probabilities, probabilities)
-    ends = curve.values(metric)[[0, -1]]
-    np.testing.assert_allclose(ends, [1 - probabilities.mean() if metric == mf.npv else 0.0, 0.0], atol=1e-6)
-    assert 0 < np.argmax(curve.values(mf.mcc)) < 997
+def test_constraints_win_over_value():
+    scores, labels = [3.0, 2.0, 1.0, 0.0], [1, 0, 0, 1]
+    assert best_cut(mf.precision, scores, labels).value == 1.0
+    bound = best_cut(mf.precision.subject_to(mf.recall >= 0.9), scores, labels)
+    assert (bound.value, bound.violation) == (0.5, 0.0)
 
 
-def test_given_thresholds_divide_as_they_say():
-    curve = CutCurve.of([0.2, 0.5, 0.8], [0, 1, 1], thresholds=np.array([0.9, 0.5, 0.1]))
-    np.testing.assert_array_equal(curve.predicted, [0, 1, 3])
-    assert curve.at(mf.recall, 1).value == 0.5
+def test_neighbouring_floats_are_told_apart():
+    upper = np.nextafter(1.0, 2.0)
+    cut = best_cut(mf.f1, [upper, 1.0], [1, 0])
+    assert cut.value == 1.0
+    assert mf.f1.score([1, 0], np.array([upper, 1.0]) > cut.threshold) == 1.0
 
 
-@pytest.mark.parametrize("metric", [mf.f1, mf.mcc, mf.kappa, mf.balanced_accuracy], ids=str)
-def test_a_population_is_the_limit_of_large_tables(metric):
-    rates = np.array(0.3), np.array(0.8), np.array(0.9)
-    labels = np.repeat([1, 1, 0, 0], [240, 60, 70, 630])
-    predicted = np.repeat([1, 0, 1, 0], [240, 60, 70, 630])
-    assert population_value(metric, *rates) == pytest.approx(metric.score(labels, predicted), abs=1e-6)
+@given(TABLES)
+@pytest.mark.parametrize("metric", [mf.f1, mf.specificity, mf.recall], ids=str)
+def test_within_limits_the_same_rows_are_chosen(metric, table):
+    scores, labels = (np.array(column) for column in zip(*table, strict=True))
+    chances = (scores + 2.5) / 6.0
+    cut = best_cut(metric, chances, labels, limits=(0.0, 1.0))
+    assert 0.0 < cut.threshold < 1.0
+    known = best_cut(metric, chances, labels)
+    assert cut.rank == known.rank
+    np.testing.assert_array_equal(chances > cut.threshold, chances > known.threshold)
 
 
-def test_rates_of_one_are_within_the_table_of_every_metric():
-    rates = np.linspace(0.0, 1.0, 7)
-    share, tpr, tnr = rates[:, None, None], rates[None, :, None], rates[None, None, :]
-    assert np.isfinite(population_value(mf.mcc, share, tpr, tnr)).all()
+def test_each_rule_cuts_where_it_says():
+    chances, labels = np.array([0.9, 0.6, 0.4, 0.1]), np.array([1, 0, 1, 0])
+    for rule, known in (
+        ("expected", expected_cut(mf.f1, chances, labels, chances)),
+        ("empirical", best_cut(mf.f1, chances, labels)),
+        ("zero", cut_at(mf.f1, chances, labels, 0.5)),
+    ):
+        assert cut_by(rule, mf.f1, chances, labels, chances, neutral=0.5) == known
+    first = mf.precision.at_size(1)
+    assert np.sum(chances > cut_by("zero", first, chances, labels, chances).threshold) == 1
+
+
+def test_scores_without_labels_are_refused():
+    with pytest.raises(ValueError, match="as many scores as labels"):
+        best_cut(mf.f1, [1.0, 2.0], [1])

@@ -121,7 +121,7 @@ def test_what_predicts_is_the_average_of_all_models(data):
             floor = model.members_[name].floor
             scores = [logit(one.predict_proba(X)[:, 1].clip(floor, 1 - floor)) for one in models]
         total = total + share * model.calibrators_[name].logits(np.mean(scores, axis=0))
-    expected = model.calibrator_.probabilities(total)
+    expected = model.calibrator_(total)
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], expected)
     np.testing.assert_array_equal(model.predict(X) == 1, expected > model.cut_)
     np.testing.assert_array_equal(model.predict(X) == 1, model.decision_function(X) > 0)
@@ -182,7 +182,7 @@ def test_constraints_out_of_reach_are_reported(data):
 
 def test_a_decision_for_one_class_only_is_reported():
     random = np.random.default_rng(0)
-    with pytest.warns(UserWarning, match="every out-of-fold row is decided to be 0"):
+    with pytest.warns(UserWarning, match="every out-of-fold row is predicted to be 0"):
         quick([DummyClassifier()], metric="accuracy").fit(
             random.normal(size=(60, 2)), np.repeat([0, 1], [50, 10])
         )
@@ -263,7 +263,7 @@ def test_rows_that_no_fold_scores_have_no_probability(data):
 def test_few_rows_of_a_class_make_fewer_folds(data):
     X, y = data
     rare = np.concatenate((np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:2]))
-    with pytest.warns(UserWarning, match="has 2 rows only, so that cv=3 becomes cv=2"):
+    with pytest.warns(UserWarning, match="has 2 rows only, so cv=3 becomes cv=2"):
         folds = make_folds(3, X[rare], y[rare], None, 0)
     assert len(folds) == 2
     with pytest.raises(ValueError, match="needs two rows of each class at least, got 1 positive"):
@@ -277,7 +277,7 @@ def test_scores_that_are_certain_have_finite_logits(data):
     assert 0.0 < model.members_["randomforestclassifier"].floor < 0.5
 
 
-def test_what_it_is_worth_is_printed(data, capsys):
+def test_the_score_of_each_member_is_printed(data, capsys):
     quick(verbose=1).fit(*data)
     printed = capsys.readouterr().out
     assert "linear: f1 0." in printed
@@ -288,7 +288,7 @@ def test_what_it_is_worth_is_printed(data, capsys):
     ("settings", "error", "sentence"),
     [
         ({"cut": "best"}, ValueError, "cut must be"),
-        ({"cut": "zero", "subject_to": "recall >= 0.5"}, ValueError, "pays no heed to constraints"),
+        ({"cut": "zero", "subject_to": "recall >= 0.5"}, ValueError, "ignores constraints"),
         ({"cv": 1}, ValueError, "cv must be 2 or more"),
         ({"cv": [([0, 1], [2, 3]), ([0, 1, 4], [2, 3])]}, ValueError, "more than once|one class only"),
         ({"pos_label": "yes"}, ValueError, "is not in the target"),
@@ -303,13 +303,13 @@ def test_what_it_is_worth_is_printed(data, capsys):
         ({"estimators": [StandardScaler()]}, TypeError, "neither decision_function nor predict_proba"),
     ],
 )
-def test_mistakes_are_sentences(data, settings, error, sentence):
+def test_mistakes_give_messages(data, settings, error, sentence):
     with pytest.raises(error, match=sentence):
         MetricEnsemble(**{"estimators": [GaussianNB()], **settings}).fit(*data)
 
 
 def test_unknown_settings_are_named(data):
-    with pytest.raises(ValueError, match="'nothing__C' is no setting of MetricEnsemble"):
+    with pytest.raises(ValueError, match="'nothing__C' is not a setting of MetricEnsemble"):
         quick().set_params(nothing__C=1)
 
 

@@ -8,7 +8,7 @@ from sklearn.metrics import f1_score
 
 import metricfit as mf
 from metricfit.sklearn import MetricClassifier
-from metricfit.sklearn.deciding import LabelDecision
+from metricfit.sklearn.decisions import LabelDecision
 from metricfit.sklearn.label_games import LabelGames
 
 

@@ -13,7 +13,7 @@ from sklearn.metrics import f1_score
 
 import metricfit as mf
 from metricfit.sklearn import MetricClassifier, MetricEnsemble
-from metricfit.sklearn.deciding import ClassDecision, LabelDecision, mean_value
+from metricfit.sklearn.decisions import ClassDecision, LabelDecision, mean_value
 
 NAMES = np.array(["bird", "cat", "dog"])
 
@@ -123,7 +123,7 @@ def test_a_validation_set_and_groups_hold_rows_out(classes):
     MetricClassifier("f1", **quick).fit(X, y, groups=np.arange(300) // 3)
 
 
-def test_a_class_of_one_row_is_no_obstacle():
+def test_a_class_of_one_row_can_be_fitted():
     X = np.random.default_rng(0).normal(size=(40, 2))
     y = np.append(np.arange(39) % 3, 3)
     model = MetricClassifier("f1", max_epochs=2, random_state=0).fit(X, y)
@@ -202,7 +202,7 @@ def test_a_label_that_no_row_has_is_never_predicted(labels):
         (np.eye(40, 3) * 2, "columns of several labels must hold 0 and 1"),
     ],
 )
-def test_targets_that_are_none_are_refused_in_a_sentence(name, target, message):
+def test_targets_that_are_none_are_refused_with_a_message(name, target, message):
     with pytest.raises(ValueError, match=message):
         models()[name].fit(np.zeros((40, 2)), target)
 

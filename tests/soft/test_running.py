@@ -1,6 +1,7 @@
 """Constraints over the data: multipliers follow the decisions, and these come to meet the constraints."""
 
 import copy
+import math
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 import metricfit as mf
 from metricfit.loss.centre import centre
+from metricfit.loss.running import RunningConstraints
 from metricfit.loss.soft_terms import SoftConstraints, SoftObjective
 from metricfit.metrics.combination import combined
 from metricfit.sklearn import best_cut
@@ -36,6 +38,47 @@ def test_multipliers_grow_while_decisions_miss_the_bound_and_shrink_while_they_m
     assert loss.running.violations.item() < 0
 
 
+def moved(constraint, cells, steps=1, **options):
+    """Multiplier and level after batches with these decisions."""
+    running = RunningConstraints((constraint,), mf.Running(margin=0.0, **options))
+    for _ in range(steps):
+        running.update(torch.tensor([[cell] for cell in cells], dtype=torch.float32))
+    return running.multipliers.item(), running.levels.item()
+
+
+def test_a_multiplier_answers_the_violation_at_once_and_its_level_slowly():
+    multiplier, level = moved(mf.recall >= 0.75, (700.0, 0.0, 300.0, 0.0), rate=0.1, gain=30.0)
+    assert level == pytest.approx(3.0 * math.exp(0.1 * 0.05), rel=1e-3)
+    assert multiplier == pytest.approx(level * math.exp(30.0 * 0.05), rel=1e-2)
+    assert moved(mf.recall >= 0.7, (700.0, 0.0, 300.0, 0.0), steps=9) == pytest.approx((3.0, 3.0), rel=0.02)
+
+
+def test_a_gross_violation_counts_no_more_than_a_tenth():
+    assert moved(mf.recall >= 0.7, (0.0, 0.0, 9.0, 1.0)) == moved(mf.recall >= 0.7, (3.0, 0.0, 7.0, 0.0))
+
+
+def test_a_bound_that_no_decision_speaks_of_any_more_lets_the_objective_work():
+    """False alarms raise the multiplier; when nothing is predicted positive any more, it has to come down."""
+    running = RunningConstraints((mf.precision >= 0.8,), mf.Running())
+    seen = []
+    for cells in [(0.0, 40.0, 20.0, 200.0)] * 20 + [(0.0, 0.0, 20.0, 240.0)] * 300:
+        running.update(torch.tensor(cells)[:, None])
+        seen.append(running.multipliers.item())
+    assert max(seen) > 30.0
+    assert seen[-1] < 3.0
+
+
+def test_violations_count_in_proportion_to_the_room_that_a_bound_leaves():
+    """Missing a recall of 0.99 by 0.002 is missing a recall of 0.9 by 0.02."""
+    assert moved(mf.recall >= 0.99, (988.0, 0.0, 12.0, 0.0)) == pytest.approx(
+        moved(mf.recall >= 0.9, (880.0, 0.0, 120.0, 0.0)), rel=0.05
+    )
+    share = mf.get_metric("fp/all")
+    assert moved(share <= 0.002, (0.0, 3.0, 0.0, 997.0)) == pytest.approx(
+        moved(share <= 0.1, (0.0, 150.0, 0.0, 850.0)), rel=0.05
+    )
+
+
 @pytest.mark.parametrize("kind", LOSSES)
 def test_decisions_move_multipliers_not_probabilities(kind):
     _, targets = batch()
@@ -61,7 +104,7 @@ def test_the_state_is_saved_and_loaded(kind, tmp_path):
     for seed in range(3):
         loss(*batch(seed=seed))
     torch.save(loss.state_dict(), tmp_path / "loss.pt")
-    assert set(loss.state_dict()) == {"running.multipliers", "running.counts"}
+    assert set(loss.state_dict()) == {f"running.{name}" for name in ("multipliers", "levels", "counts")}
     fresh.load_state_dict(torch.load(tmp_path / "loss.pt"))
     torch.testing.assert_close(fresh(*batch(seed=9)), loss(*batch(seed=9)))
 

@@ -101,3 +101,14 @@ def test_weights_are_per_row_or_per_entry():
     loss = mf.SoftMetricLoss(mf.f1)
     every = rows.reshape(4, 1, 1, 1).expand(4, 2, 3, 3)
     torch.testing.assert_close(loss(logits, targets, rows), loss(logits, targets, every))
+
+
+@pytest.mark.parametrize("loss", [mf.MetricLoss(mf.f1), mf.SoftMetricLoss(mf.f1)], ids=["game", "soft"])
+def test_what_is_no_dense_tensor_is_refused(loss):
+    targets = torch.tensor([1, 0])
+    with pytest.raises(TypeError, match="logits must be a tensor of PyTorch, not list"):
+        loss([0.5, 0.1], targets)
+    with pytest.raises(TypeError, match="targets must be a tensor of PyTorch, not ndarray"):
+        loss(torch.zeros(2), targets.numpy())
+    with pytest.raises(TypeError, match=r"must be a dense tensor, .*; give logits\.to_dense"):
+        loss(torch.zeros(2).to_sparse(), targets)

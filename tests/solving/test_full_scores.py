@@ -44,7 +44,7 @@ def test_what_cannot_be_solved_is_refused() -> None:
         mf.solve(mf.f1, np.zeros((3, 3)), solver="exact-lp")
     with pytest.raises(ValueError, match="finite numbers"):
         mf.solve(mf.f1, np.full((1, 2), np.nan), solver="exact-lp")
-    with pytest.raises(ValueError, match="go without constraints"):
+    with pytest.raises(ValueError, match="do not support constraints"):
         mf.solve(mf.f1.subject_to(mf.recall >= 0.5), np.zeros((1, 2)), solver="exact-lp")
     with pytest.raises(ValueError, match="up to 100 items"):
         mf.solve(mf.f1, np.zeros((101, 102)), solver="exact-lp")

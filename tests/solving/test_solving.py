@@ -150,7 +150,7 @@ def test_a_request_that_makes_no_sense_is_refused(request_, error, sentence):
         mf.solve(mf.f1, [0.1, 0.2], **request_)
 
 
-def test_exact_lp_refuses_games_that_would_take_forever():
+def test_exact_lp_refuses_games_that_are_too_large():
     with pytest.raises(ValueError, match="exact-lp is meant for up to 100 items, got 101; use solver='fast'"):
         mf.solve(mf.f1, np.zeros(101), solver="exact-lp")
 
@@ -218,7 +218,7 @@ def test_a_solver_that_breaks_down_leaves_a_certified_answer(monkeypatch):
     assert exact.lower <= solution.value
 
 
-def test_bounds_that_contradict_each_other_are_not_believed(monkeypatch):
+def test_bounds_that_contradict_each_other_are_not_accepted(monkeypatch):
     module = sys.modules["metricfit.solving.certificate"]
     honest = module.bounds
 

@@ -29,35 +29,36 @@ LEAST_CURVATURE = 0.2
 class MetricObjective:
     r"""An objective for LightGBM and XGBoost that trains boosted trees for a metric.
 
-    It is given as ``objective`` to their scikit-learn interfaces, in the parameters of ``lightgbm.train``,
-    or as ``obj`` of ``xgboost.train``. Decide at 0 on the raw scores, or at a cut chosen on held-out rows.
+    Pass it as ``objective`` to their scikit-learn interfaces, in the parameters of ``lightgbm.train``, or as
+    ``obj`` of ``xgboost.train``. Predict positive where the raw score is above 0, or above a threshold chosen
+    on held-out rows.
 
     In every round, random games are played for the scores :math:`\psi = (scale / n) f` of groups of `n` rows
-    (see :func:`metricfit.solve`). From the adversary's probabilities in them an increasing curve `q` of the
-    raw score `f` is fitted: the mean over random groups. The gradient of a row with label `y` is
+    (see :func:`metricfit.solve`). An increasing curve `q` of the raw score `f` is fitted to the adversary's
+    probabilities: the mean over random groups. The gradient of a row with label `y` is
 
     .. math:: q(f) - y,
 
     as :math:`\mathrm{sigmoid}(f) - y` is that of logistic loss. It is the gradient of the mean of
-    :class:`metricfit.MetricLoss` over random groups, times `n / scale`. With constraints, which bind on the
+    :class:`metricfit.MetricLoss` over random groups, times `n / scale`. With constraints, which hold on the
     labels of a group, there is one curve per label.
 
     Parameters
     ----------
     metric : Metric or str
-        What to train for, or its name or formula. It must be playable.
+        The metric to train for, or its name or formula. It must be playable.
     scale : float
         How fast the loss falls with the margin, as for :class:`metricfit.MetricLoss`.
     group_size : int
-        Rows of a game. Each game holds a positive at least, also where positives are rarer than that.
+        Rows of a game. Each game holds at least one positive, even if positives are rarer.
     played_rows : int
-        About how many rows take part in the games of a round; with fewer rows in the data, about all.
+        About how many rows are in the games of a round; with fewer rows in the data, about all.
     curvature : float or "mixed"
-        The second derivative that is reported. The slope of the curve `q` is zero for decided rows, which
-        would make steps endless; "mixed" is :math:`0.2 + 3.2 \, q (1 - q)`, which is 1 where `q` is one half.
-        A number is reported for every row; the larger, the shorter the steps.
+        The second derivative that the library gets. The slope of the curve `q` is zero for decided rows,
+        which would make steps infinite. "mixed" is :math:`0.2 + 3.2 \, q (1 - q)`, which is 1 where `q` is
+        one half. A number is used for every row; the larger it is, the shorter the steps.
     random_state : int
-        Decides, with the scores themselves, on the groups. The same scores get the same gradients.
+        Determines the groups, together with the scores. The same scores get the same gradients.
     tol : float
         Largest certified gap of a game, as for :func:`metricfit.solve`.
     threads : int
@@ -134,13 +135,13 @@ class MetricObjective:
         n = rows.scores.size
         size = min(self.group_size, n)
         games = max(1, round(min(self.played_rows, n) / size))
-        # Seeded by the scores rather than by a count of the rounds, so that nothing has to be remembered.
+        # Seeded by the scores and not by a count of the rounds, so that there is no state between rounds.
         random = np.random.default_rng((self.random_state, zlib.crc32(rows.scores.tobytes())))
         chosen = draw_games(rows.positive, rows.weights, size, games, random)
 
         scores, labels = rows.scores[chosen], rows.positive[chosen]
         lowest, highest = self.metric.value_range(size)
-        # One item changes the metric by its range at most, so that beyond it a score decides its item.
+        # One item changes the metric at most by its range, so a larger score decides its item.
         limit = 2.0 * (highest - lowest)
         played = np.clip(scores * (self.scale / size), -limit, limit)
         (found,) = certify(self.metric, [played], [labels], "auto", self.tol, {}, threads=self.threads)

@@ -208,9 +208,9 @@ def fit(
 ) -> None:
     """Train on a table, compare, and write the best model and a report.
 
-    Trains an ensemble for the metric (networks and boosted trees), and to compare with it cross-entropy
-    networks and boosted trees with a tuned cut. The best on rows that were held out of the training is used;
-    the test rows only measure it. --fast trains one network instead.
+    Trains an ensemble for the metric (networks and boosted trees). For comparison it also trains
+    cross-entropy networks and boosted trees with a tuned threshold. The best on rows that were held out of
+    the training is used; the test rows only measure it. --fast trains one network instead.
 
     The folder gets the model, metrics.json and report.html. Columns that only number or name the rows are
     left out. After Ctrl-C, a kill or a full disk, the same command with --resume goes on: models that were
@@ -223,7 +223,8 @@ def fit(
     from metricfit.cli.terminal import INTERRUPTED, answering
 
     with answering(as_json=as_json):
-        from metricfit.cli.fitting import FitOptions, fit_table
+        from metricfit.cli.fit_options import FitOptions
+        from metricfit.cli.fitting import fit_table
         from metricfit.cli.mistakes import UserMistakeError
         from metricfit.cli.reading import Reading
         from metricfit.cli.terminal import Screen
@@ -356,7 +357,7 @@ def evaluate(
 
 @app.command()
 def metrics(as_json: Json = False) -> None:
-    """List the built-in metrics with their formulas.
+    """List the built-in metrics with their formulas and other names.
 
     In a formula tp, fp, fn and tn are the cells of the confusion matrix; pp and pn are the predicted
     positives and negatives, ap and an the actual ones, and all is the number of rows.

@@ -1,64 +1,50 @@
-"""What ``metricfit fit`` trains and compares: the ensemble, tuned cross-entropy, and tuned boosted trees."""
+"""What every candidate of ``metricfit fit`` has in common: rows to train on, folds, costs, and a result."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 import metricfit as mf
+from metricfit.cli.announced import Announced, Steps
 from metricfit.cli.class_decisions import ClassChoice
-from metricfit.cli.decisions import Decision, scores
+from metricfit.cli.decisions import Decision
 from metricfit.cli.kept_models import KeptModels
 from metricfit.cli.mistakes import UserMistakeError, sentence
-from metricfit.sklearn import Cut, MetricClassifier, MetricEnsemble, best_cut
-from metricfit.sklearn.choosing import CutRule
-from metricfit.sklearn.defaults import default_members
+from metricfit.sklearn import Cut, MetricEnsemble
 
 __all__ = [
-    "Announced",
     "Candidate",
+    "D",
     "FittedCandidate",
-    "Steps",
-    "fit_candidate",
+    "FittedEnsemble",
+    "TrainingRows",
+    "cost_of",
+    "fit_ensemble",
     "folds_for",
-    "the_candidates",
-    "total_cost",
 ]
 
-FloatArray = npt.NDArray[np.float64]
-D = TypeVar("D", Decision, ClassChoice)
+D = TypeVar("D", bound=Decision | ClassChoice)
 # A third of many rows can be spared, which saves two of five fits.
 FOLDS, FOLDS_OF_MANY, MANY = 5, 3, 20_000
 # About how long a fit takes in relation to that of trees, for the time left.
 COSTS = {"network": 12.0, "cross-entropy network": 8.0, "trees": 1.0, "boosted trees": 3.0}
 
 
-class Steps(Protocol):
-    """Is told which model is fitted, to show it."""
-
-    def begin(self, name: str) -> None:
-        """Show that a fit begins."""
-
-    def end(self, name: str) -> None:
-        """Show that it ended."""
-
-
 @dataclass(frozen=True, eq=False)
-class Candidate:
-    """Something to train: members, and how their cut is chosen."""
+class TrainingRows:
+    """The rows that candidates are trained on: features, the number of each row's class, and weights."""
 
-    name: str
-    members: tuple[tuple[str, Any], ...]
-    cut: CutRule
-    confidence: float | None = None
+    features: npt.NDArray[np.float32]
+    codes: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.float64] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +75,34 @@ class FittedCandidate(Generic[D]):
     weights: dict[str, float]
 
 
+class Candidate(Protocol[D]):
+    """Something to train, to choose from and to compare with."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    def fits(self, folds: int) -> list[str]:
+        """Return which kinds of model are fitted, one entry per fit."""
+
+    def fit(self, rows: TrainingRows, *, seed: int, steps: Steps, checkpoints: Path) -> FittedCandidate[D]:
+        """Train it.
+
+        Models that an earlier, unfinished run has left in the folder of checkpoints are not fitted again. A
+        setting that does not fit the data is the user's mistake.
+        """
+
+
+class FittedEnsemble(NamedTuple):
+    """An ensemble, how long it took to fit, and what it warned of."""
+
+    ensemble: MetricEnsemble
+    seconds: float
+    notes: tuple[str, ...]
+
+
 def folds_for(rows: int) -> int:
-    """Return how many folds a table of so many rows is split into.
+    """Return how many folds a table with this number of rows is split into.
 
     Examples
     --------
@@ -100,129 +112,61 @@ def folds_for(rows: int) -> int:
     return FOLDS if rows < MANY else FOLDS_OF_MANY
 
 
-def the_candidates(
-    metric: mf.Metric,
-    features: npt.NDArray[np.float32],
-    codes: npt.NDArray[np.int64],
-    *,
-    cut: CutRule,
-    confidence: float | None,
-    epochs: int,
-    device: str,
-) -> tuple[Candidate, ...]:
-    """Return what is trained: the ensemble first, then what it is compared with.
+def cost_of(fits: list[str]) -> float:
+    """Return about what fits cost together, in fits of trees.
 
     Examples
     --------
-    >>> labels = np.repeat([0, 1], 50)
-    >>> settings = {"cut": "expected", "confidence": None, "epochs": 9, "device": "cpu"}
-    >>> found = the_candidates(mf.f2, np.zeros((100, 3), np.float32), labels, **settings)
-    >>> [candidate.name for candidate in found]
-    ['ensemble for f2', 'cross-entropy networks, tuned cut', 'boosted trees, tuned cut']
+    >>> cost_of(["network", "trees"])
+    13.0
     """
-    network, trees = (pipeline[-1] for _, pipeline in default_members(metric, features, codes))
-    network.set_params(max_epochs=min(epochs, network.max_epochs), device=device)
-    trees.set_params(categorical_features=None)
-    plain = clone(network).set_params(loss="cross-entropy")
-    name = metric.name if len(metric.name) <= 30 else "the metric"
-    ours = "network" if metric.playable else "cross-entropy network"
-    return (
-        Candidate(f"ensemble for {name}", ((ours, network), ("trees", trees)), cut, confidence),
-        Candidate("cross-entropy networks, tuned cut", (("cross-entropy network", plain),), "empirical"),
-        Candidate("boosted trees, tuned cut", (("trees", trees),), "empirical"),
-    )
+    return sum(COSTS[kind] for kind in fits)
 
 
-def total_cost(candidates: Sequence[Candidate], folds: int) -> float:
-    """Return the sum of what all fits cost, in fits of trees."""
-    return folds * sum(COSTS[name] for candidate in candidates for name, _ in candidate.members)
-
-
-def fit_candidate(
-    candidate: Candidate,
+def fit_ensemble(
+    name: str,
+    members: Mapping[str, Any],
     metric: mf.Metric,
-    features: npt.NDArray[np.float32],
-    codes: npt.NDArray[np.int64],
-    weights: FloatArray | None,
+    rows: TrainingRows,
     *,
-    seed: int,
     steps: Steps,
     checkpoints: Path,
-) -> FittedCandidate[Decision]:
-    """Train a candidate; a setting that does not fit the data is the user's mistake.
+    **settings: Any,
+) -> FittedEnsemble:
+    """Fit an ensemble whose members say when they are fitted, and keep what was fitted.
 
-    Models that an earlier, unfinished run has left in the folder of checkpoints are not fitted again.
+    Parameters
+    ----------
+    name : str
+        What the ensemble is called.
+    members : dict of str to classifier
+        Its members.
+    metric : Metric
+        What to decide for.
+    rows : TrainingRows
+        What to fit it to.
+    steps : Steps
+        Is told of every fit.
+    checkpoints : Path
+        The folder that fitted models are kept in.
+    **settings
+        Further parameters of :class:`metricfit.sklearn.MetricEnsemble`.
     """
-    kept = KeptModels(checkpoints, candidate.name)
-    members = [(name, Announced(estimator, name, steps, kept)) for name, estimator in candidate.members]
-    ensemble = MetricEnsemble(
-        members,
-        metric=metric,
-        cv=folds_for(len(codes)),
-        cut=candidate.cut,
-        confidence=candidate.confidence,
-        random_state=seed,
-    )
+    kept = KeptModels(checkpoints, name)
+    announced = [(kind, Announced(estimator, kind, steps, kept)) for kind, estimator in members.items()]
+    ensemble = MetricEnsemble(announced, metric=metric, cv=folds_for(len(rows.codes)), **settings)
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            ensemble.fit(features, codes, sample_weight=weights)
+            ensemble.fit(rows.features, rows.codes, sample_weight=rows.weights)
         except ValueError as error:
             raise UserMistakeError(sentence(str(error))) from error
-    ours = [str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)]
-    models = {name: [model.model_ for model in member.models] for name, member in ensemble.members_.items()}
-    scored = ~np.isnan(ensemble.oof_)
-    return FittedCandidate(
-        candidate.name,
-        Decision.of_ensemble(ensemble, models, ensemble.cut_),
-        best_cut(
-            metric, ensemble.oof_[scored], codes[scored], weights=None if weights is None else weights[scored]
-        ),
-        time.perf_counter() - start,
-        tuple(f"{candidate.name}: {text}." for text in dict.fromkeys(ours)),
-        dict(ensemble.weights_),
-    )
+    texts = [str(warning.message) for warning in caught if _concerns_the_user(warning)]
+    notes = tuple(f"{name}: {text}." for text in dict.fromkeys(texts))
+    return FittedEnsemble(ensemble, time.perf_counter() - start, notes)
 
 
-class Announced(ClassifierMixin, BaseEstimator):
-    """A classifier that says when it is fitted, keeps what was fitted, and that Ctrl-C stops.
-
-    What the classifier alone warns of is not passed on: the ensemble decides, and has warnings of its own.
-
-    Attributes
-    ----------
-    model_ : torch.nn.Module or HistGradientBoostingClassifier
-        The network or the trees.
-    """
-
-    def __init__(self, estimator: Any, name: str, steps: Steps, kept: KeptModels) -> None:
-        self.estimator = estimator
-        self.name = name
-        self.steps = steps
-        self.kept = kept
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Announced:
-        """Fit the classifier, or take what an unfinished run has fitted."""
-        self.steps.begin(self.name)
-        self.classes_ = np.unique(y)
-        key = self.kept.key(self.estimator, X, y, sample_weight)
-        self.model_ = self.kept.take(key, X.shape[1], len(self.classes_))
-        if self.model_ is None:
-            self.model_ = self._fitted(X, y, sample_weight)
-            self.kept.keep(key, self.model_)
-        self.steps.end(self.name)
-        return self
-
-    def _fitted(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            fitted = clone(self.estimator).fit(X, y, sample_weight=sample_weight)
-        # The network catches Ctrl-C and keeps its best epoch; half of an ensemble is of no use.
-        if getattr(fitted, "interrupted_", False):
-            raise KeyboardInterrupt
-        return fitted.net_.module_.cpu().eval() if isinstance(fitted, MetricClassifier) else fitted
-
-    def decision_function(self, X: Any) -> Any:
-        """Return the scores of the classifier."""
-        return scores(self.model_, X)
+def _concerns_the_user(warning: warnings.WarningMessage) -> bool:
+    # scikit-learn warns of classes with fewer rows than folds, which is no reason to do anything.
+    return issubclass(warning.category, UserWarning) and "least populated class" not in str(warning.message)

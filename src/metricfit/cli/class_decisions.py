@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_softmax
 
+from metricfit import Metric
 from metricfit.cli.decisions import Decision, Features, Kind, scores
 from metricfit.sklearn import MetricEnsemble
-from metricfit.sklearn.deciding import ClassDecision
+from metricfit.sklearn.decisions import ClassDecision
 
 __all__ = ["ClassChoice", "ClassModels"]
 
@@ -73,8 +74,12 @@ class ClassChoice:
         return [model for column in self.columns for model in column.models(kind)]
 
     def margins(self, features: Features) -> FloatArray:
-        """Return one column per class, of which the largest is predicted."""
+        """Return one column per class; the largest one is predicted."""
         return self.decision.scores(self._scores(features))
+
+    def decided(self, metric: Metric, features: Features) -> FloatArray:
+        """Return the margins, whatever the metric; of two classes some metrics need more than these."""
+        return self.margins(features)
 
     def predicted(self, features: Features) -> IntArray:
         """Return the numbers of the predicted classes."""

@@ -12,7 +12,7 @@ from metricfit.cli.columns import take_weights
 from metricfit.cli.mistakes import UserMistakeError, did_you_mean, listed
 from metricfit.cli.model_files import Model
 from metricfit.cli.predicting import model_notes
-from metricfit.cli.tables import label_text
+from metricfit.cli.tables import about_large_numbers, label_text
 from metricfit.report import ClassComparison, Method
 
 __all__ = ["class_summary", "evaluate_classes", "with_labels"]
@@ -45,6 +45,7 @@ def evaluate_classes(
     numbers = {text: code for code, text in enumerate(classes)}
     labels = np.array([numbers[text] for text in texts], dtype=np.int64)
     margins = model.margins(rows, ignore_unknown=ignore_unknown)
+    notes += about_large_numbers(model.columns.used_in(rows))
     method = Method("the model", margins, [], 1, 0.0, 0.0)
     return ClassComparison(
         model.target, metric, labels, (method,), tuple(notes), weights=weights, classes=tuple(classes)

@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 
 from metricfit import Metric
 from metricfit.sklearn import MetricClassifier, MetricEnsemble
-from metricfit.sklearn.top import top_margins
+from metricfit.sklearn.top_rows import top_margins
 
 __all__ = ["Calibration", "Decision", "Kind", "Part", "scores"]
 
@@ -120,15 +120,15 @@ class Decision:
                     "networks" if isinstance(fitted[0], torch.nn.Module) else "trees",
                     tuple(fitted),
                     float(ensemble.weights_[name]),
-                    float(line.slope_),
-                    float(line.intercept_),
+                    float(line.slope),
+                    float(line.intercept),
                 )
             )
         mixed = ensemble.calibrator_
-        curve = mixed.isotonic_
+        curve = mixed.isotonic
         calibration = Calibration(
-            float(mixed.sigmoid_.slope_),
-            float(mixed.sigmoid_.intercept_),
+            float(mixed.sigmoid.slope),
+            float(mixed.sigmoid.intercept),
             () if curve is None else tuple(map(float, curve.X_thresholds_)),
             () if curve is None else tuple(map(float, curve.y_thresholds_)),
         )

@@ -24,7 +24,7 @@ MARKS = {
 
 
 def find_encoding(name: str, opened: Callable[[], IO[bytes]]) -> tuple[str, list[str]]:
-    """Return the encoding of a text file, and what there is to say about it.
+    """Return the encoding of a text file, and the notices about it.
 
     UTF-8 unless the file says otherwise by its first bytes. What is no UTF-8 and holds no character of it
     either is taken for cp1252, the encoding of Windows in Western Europe and America, with a notice.
@@ -44,7 +44,7 @@ def find_encoding(name: str, opened: Callable[[], IO[bytes]]) -> tuple[str, list
         while block:
             if b"\0" in block:
                 raise UserMistakeError(
-                    f"{name} holds zero bytes, so that it is no text in UTF-8. Save it as CSV in UTF-8, or "
+                    f"{name} holds zero bytes, so it is not text in UTF-8. Save it as CSV in UTF-8, or "
                     f"give its encoding, such as --encoding utf-16."
                 )
             try:

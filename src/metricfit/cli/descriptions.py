@@ -1,4 +1,4 @@
-"""The description of a model: a file of plain values, of which every one is checked when it is read."""
+"""The description of a model: a file of plain values, each checked when it is read."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from metricfit.cli.mistakes import UserMistakeError
 
 __all__ = ["CLASS_FORMAT", "FORMAT", "installed", "read_description"]
 
-FORMAT = "metricfit model 3"
+FORMAT = "metricfit model 4"
 # Of more than two classes.
-CLASS_FORMAT = "metricfit model of classes 1"
+CLASS_FORMAT = "metricfit model of classes 2"
 # The encoder is made of their classes, so that another version may not understand it.
 ENCODED_BY = ("scikit-learn", "skrub", "skops")
 
@@ -40,7 +40,7 @@ def read_description(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
         description = json.loads(text)
-        json.dumps(description, ensure_ascii=False).encode()  # half of a character cannot be printed
+        json.dumps(description, ensure_ascii=False).encode()  # an incomplete character cannot be printed
     except (ValueError, RecursionError):
         raise foreign from None
     if not isinstance(description, dict):

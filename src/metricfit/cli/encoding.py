@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -16,7 +17,7 @@ from skrub import StringEncoder, TableVectorizer
 from metricfit.cli.mistakes import UserMistakeError, did_you_mean, listed
 from metricfit.cli.tables import as_text, tidy
 
-__all__ = ["STEPS", "Columns", "Kind", "fit_encoder", "transformed"]
+__all__ = ["NUMBERS", "OTHERS", "STEPS", "Columns", "Kind", "fit_encoder", "transformed"]
 
 Kind = Literal["numbers", "dates", "categories", "text", "unused"]
 # Columns of text with at most so many different values are categories, one feature each.
@@ -24,6 +25,7 @@ CATEGORIES = 30
 TEXT_FEATURES = 20
 LAST_DAY = pd.Timestamp(2024, 12, 31, 23, 59, 58)
 STEPS = ["columns", "gaps", "scale"]
+NUMBERS, OTHERS = "numbers", "others"
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +48,7 @@ class Columns:
 
     def check(self, table: pd.DataFrame, *, ignore_unknown: bool) -> pd.DataFrame:
         """Return the columns in their order and of their kinds, or say what is wrong with them."""
-        used = [name for name, kind in self.kinds.items() if kind != "unused"]
+        used = self._used()
         missing = [name for name in used if name not in table.columns]
         if missing:
             guess = did_you_mean(missing[0], [name for name in table.columns if name not in self.kinds])
@@ -60,6 +62,13 @@ class Columns:
             for name, kind in self.kinds.items()
         }
         return pd.DataFrame(checked, index=table.index)
+
+    def used_in(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Return the columns of a checked table that the model uses."""
+        return table[self._used()]
+
+    def _used(self) -> list[str]:
+        return [name for name, kind in self.kinds.items() if kind != "unused"]
 
     def _column(self, name: str, column: pd.Series[Any], ignore_unknown: bool) -> pd.Series[Any]:
         kind = self.kinds[name]
@@ -87,21 +96,37 @@ def fit_encoder(table: pd.DataFrame, seed: int) -> tuple[Any, Columns]:
     >>> columns.kinds
     {'a': 'numbers', 'b': 'categories'}
     """
+    numbers = [name for name in table.columns if pd.api.types.is_numeric_dtype(table[name].dtype)]
+    filled = [name for name in table.columns if table[name].notna().any()]
+    others = [name for name in filled if name not in set(numbers)]
     vectorizer = TableVectorizer(
         cardinality_threshold=CATEGORIES,
         low_cardinality=OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype="float32"),
         high_cardinality=StringEncoder(n_components=TEXT_FEATURES, random_state=seed),
     )
+    # Numbers go by: the vectorizer keeps half a megabyte of settings for each of its columns.
+    used = [name for name in numbers if name in set(filled)]
+    if not filled:
+        raise ValueError("every one of them is empty")
+    columns = ColumnTransformer(
+        [(NUMBERS, "passthrough", used), (OTHERS, vectorizer, others)], sparse_threshold=0
+    )
     # Trees and networks also learn from where something is missing.
     encoder = Pipeline(
-        list(zip(STEPS, [vectorizer, SimpleImputer(add_indicator=True), StandardScaler()], strict=True))
+        list(zip(STEPS, [columns, SimpleImputer(add_indicator=True), StandardScaler()], strict=True))
     )
-    encoder.fit(table)
-    kinds: dict[str, Kind] = {str(name): _kind(vectorizer, str(name)) for name in table.columns}
+    encoder.fit(table[[*used, *others]])
+    kinds: dict[str, Kind] = dict.fromkeys(map(str, table.columns), "unused")
+    kinds |= dict.fromkeys(used, "numbers")
+    formats: dict[str, str] = {}
+    if others:
+        fitted = columns.named_transformers_[OTHERS]
+        kinds |= {name: _kind(fitted, name) for name in others}
+        formats = _formats(fitted, kinds)
     categories = {
         name: sorted(set(table[name].dropna())) for name, kind in kinds.items() if kind == "categories"
     }
-    return encoder, Columns(kinds, categories, _formats(vectorizer, kinds))
+    return encoder, Columns(kinds, categories, formats)
 
 
 def transformed(encoder: Any, table: pd.DataFrame) -> npt.NDArray[np.float32]:
@@ -144,6 +169,8 @@ def _dates(name: str, column: pd.Series[Any], written: str | None) -> pd.Series[
 
 
 def _numbers(name: str, column: pd.Series[Any]) -> pd.Series[Any]:
+    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+        column = column.astype(str)  # pandas would take the nanoseconds since 1970
     numbers = pd.to_numeric(column, errors="coerce").astype("float64")
     lost = column[numbers.isna() & column.notna()]
     if len(lost):

@@ -18,7 +18,7 @@ from metricfit.cli.mistakes import UserMistakeError, listed
 from metricfit.cli.model_files import Model, load_model
 from metricfit.cli.predicting import model_notes
 from metricfit.cli.reading import Reading, read_table
-from metricfit.cli.tables import label_text
+from metricfit.cli.tables import about_large_numbers, label_text
 from metricfit.report import ClassComparison, Comparison, Method
 
 __all__ = ["evaluate_table", "evaluation_summary"]
@@ -43,7 +43,7 @@ def evaluate_table(
     rows, labels, left_out = _labelled(rows, model)
     rows, weights = take_weights(rows, weight, model.target)
     features = model.encoded(rows, ignore_unknown=ignore_unknown)
-    notes = [*model_notes(model), *notes, *left_out]
+    notes = [*model_notes(model), *notes, *left_out, *about_large_numbers(model.columns.used_in(rows))]
     if len(np.unique(labels)) < 2:
         only = model.positive if labels[0] else model.negative
         notes.append(f"Warning: all rows are {model.target} = {only}; most metrics say little then.")

@@ -1,4 +1,4 @@
-"""Where results go: a result is whole or absent, and nothing is removed that metricfit has not written."""
+"""Output folders: results are complete or absent, and only files that metricfit has written are removed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CHECKPOINTS, RESULTS, LOCK, SETTINGS = "checkpoints", "results", "lock", "settin
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that at no moment a part of it is there; a link is followed."""
+    """Write a file so that it is never there in part; a link is followed."""
     place = Path(os.path.realpath(path))
     aside = place.with_name(f".metricfit-{secrets.token_hex(8)}")
     try:
@@ -164,7 +164,7 @@ class RunFolder:
             )
         if DESCRIPTION not in held and held not in ([], [UNFINISHED]):
             raise UserMistakeError(
-                f"{self.shown} exists and is no run of metricfit; choose another name for --out."
+                f"{self.shown} exists and is not a run of metricfit; choose another name for --out."
             )
         if DESCRIPTION in held and not self.overwrite:
             raise UserMistakeError(

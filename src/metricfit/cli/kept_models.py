@@ -29,7 +29,7 @@ NETWORK, TREES = ".pt", ".skops"
 class KeptModels:
     """Files of fitted models in a folder, named by a digest of what each was fitted to and how.
 
-    A file appears when it is whole, so that a killed run leaves no half of one.
+    A file appears only when it is complete, so a killed run leaves no partial file.
 
     Parameters
     ----------

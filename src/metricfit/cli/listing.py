@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import metricfit as mf
+from metricfit.metrics.names import other_names
 
 __all__ = ["built_in_metrics"]
 
@@ -12,7 +13,7 @@ SHARE = 0.8
 
 
 def built_in_metrics() -> list[dict[str, str]]:
-    """Return the name, the formula and the meaning of every built-in metric.
+    """Return the name, the formula, the meaning and the other names of every built-in metric.
 
     Examples
     --------
@@ -20,8 +21,12 @@ def built_in_metrics() -> list[dict[str, str]]:
     >>> found["f1"], found["fbeta(beta)"]
     ('2*tp/(ap + pp)', '5*tp/(4*ap + pp) for fbeta(2)')
     """
-    found = (getattr(mf, name) for name in mf.__all__)
-    return [_described(metric) for metric in found if isinstance(metric, mf.Metric | mf.MetricFamily)]
+    found = ((name, getattr(mf, name)) for name in mf.__all__)
+    return [
+        {**_described(metric), "aliases": ", ".join(other_names(name))}
+        for name, metric in found
+        if isinstance(metric, mf.Metric | mf.MetricFamily)
+    ]
 
 
 def _described(metric: mf.Metric | mf.MetricFamily) -> dict[str, str]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from metricfit.cli.class_decisions import ClassChoice, ClassModels
 from metricfit.cli.decisions import Calibration, Decision, Kind, Part
-from metricfit.sklearn.deciding import ClassDecision
+from metricfit.sklearn.decisions import ClassDecision
 
 __all__ = ["described", "model_counts", "restored"]
 

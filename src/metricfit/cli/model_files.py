@@ -20,10 +20,16 @@ from metricfit.cli.descriptions import CLASS_FORMAT, FORMAT, installed, read_des
 from metricfit.cli.encoding import Columns, transformed
 from metricfit.cli.mistakes import UserMistakeError
 from metricfit.cli.model_decisions import described, model_counts, restored
-from metricfit.cli.model_objects import model_networks, model_trees, other_versions, read_encoder
+from metricfit.cli.model_objects import (
+    model_networks,
+    model_trees,
+    other_versions,
+    read_encoder,
+    write_encoder,
+)
 from metricfit.cli.part_files import write_networks, write_objects
 
-__all__ = ["Model", "load_model", "save_model"]
+__all__ = ["Model", "load_model", "save_encoder", "save_model"]
 
 DESCRIPTION, WEIGHTS, TREES, ENCODER = "model.json", "weights.pt", "trees.skops", "encoder.skops"
 FILES = (WEIGHTS, TREES, ENCODER)
@@ -67,7 +73,7 @@ class Model:
     foreign_versions: str = ""
 
     def margins(self, table: pd.DataFrame, *, ignore_unknown: bool) -> npt.NDArray[np.float64]:
-        """Return how far rows are from the cut, or one column per class of which the largest is predicted."""
+        """Return how far rows are from the cut, or one column per class; the largest one is predicted."""
         return self.decision.margins(self.encoded(table, ignore_unknown=ignore_unknown))
 
     def encoded(self, table: pd.DataFrame, *, ignore_unknown: bool) -> npt.NDArray[np.float32]:
@@ -98,11 +104,15 @@ class Model:
         return features
 
 
+def save_encoder(folder: Path, encoder: Any) -> None:
+    """Write the encoder of a model into a folder, or say why it could not be read again."""
+    write_encoder(folder / ENCODER, encoder)
+
+
 def save_model(folder: Path, model: Model) -> None:
-    """Write a model into a folder."""
+    """Write the rest of a model into the folder that holds its encoder."""
     write_networks(folder / WEIGHTS, model.decision.models("networks"))
     write_objects(folder / TREES, model.decision.models("trees"))
-    write_objects(folder / ENCODER, model.encoder)
     labels: dict[str, Any] = {"positive": model.positive, "negative": model.negative}
     if model.classes:
         labels = {"classes": list(model.classes)}

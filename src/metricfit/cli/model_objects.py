@@ -6,17 +6,24 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from skrub import TableVectorizer
 
 from metricfit.cli.descriptions import installed
-from metricfit.cli.encoding import STEPS
-from metricfit.cli.mistakes import UserMistakeError
-from metricfit.cli.part_files import ForeignFileError, read_networks, read_objects, read_trees
+from metricfit.cli.encoding import NUMBERS, OTHERS, STEPS
+from metricfit.cli.mistakes import UserMistakeError, listed
+from metricfit.cli.part_files import (
+    ForeignFileError,
+    read_networks,
+    read_objects,
+    read_trees,
+    write_objects,
+)
 
-__all__ = ["model_networks", "model_trees", "other_versions", "read_encoder"]
+__all__ = ["model_networks", "model_trees", "other_versions", "read_encoder", "write_encoder"]
 
 # What the encoder consists of beside scikit-learn and NumPy. A file with anything else is not ours.
 ENCODER_TYPES = frozenset(
@@ -70,12 +77,34 @@ def read_encoder(path: Path, versions: dict[str, str]) -> Any:
         encoder = read_objects(path, ENCODER_TYPES)
     except ForeignFileError:
         raise refused from None
-    kinds = [TableVectorizer, SimpleImputer, StandardScaler]
+    kinds = [ColumnTransformer, SimpleImputer, StandardScaler]
     if not isinstance(encoder, Pipeline) or [name for name, _ in encoder.steps] != STEPS:
         raise refused
-    if [type(step) for _, step in encoder.steps] != kinds:
+    if [type(step) for _, step in encoder.steps] != kinds or not _encodes_columns(encoder.steps[0][1]):
         raise refused
     return encoder
+
+
+def write_encoder(path: Path, encoder: Any) -> None:
+    """Write an encoder, and read it again: before the training is the time to find out that it cannot be."""
+    write_objects(path, encoder)
+    try:
+        read_encoder(path, installed())
+    except UserMistakeError:
+        _, _, others = encoder.steps[0][1].transformers_[-1]
+        raise UserMistakeError(
+            f"The encoding of the columns cannot be stored so that it can be read again. {len(others)} of "
+            f"them hold text, categories or dates: {listed(others)}. Leave some out by --drop."
+        ) from None
+
+
+def _encodes_columns(columns: ColumnTransformer) -> bool:
+    """Whether numbers go by as they are, and a vectorizer has the rest."""
+    found = {name: step for name, step, _ in getattr(columns, "transformers_", ())}
+    if list(found) != [NUMBERS, OTHERS] or type(found[OTHERS]) is not TableVectorizer:
+        return False
+    plain = found[NUMBERS]
+    return plain == "passthrough" or (type(plain) is FunctionTransformer and plain.func is None)
 
 
 def model_trees(path: Path, features: int, count: int, classes: int, versions: dict[str, str]) -> list[Any]:

@@ -16,6 +16,7 @@ from metricfit.cli.metrics_asked import read_metric
 from metricfit.cli.mistakes import UserMistakeError
 from metricfit.cli.model_files import Model, load_model
 from metricfit.cli.reading import Reading, read_table
+from metricfit.cli.tables import about_large_numbers
 
 __all__ = ["model_notes", "predict_table"]
 
@@ -31,6 +32,7 @@ def predict_table(
     model = load_model(run)
     rows, notes = read_table(table, reading)
     features = model.encoded(rows, ignore_unknown=ignore_unknown)
+    notes += about_large_numbers(model.columns.used_in(rows))
     known = model.classes or (model.negative, model.positive)
     codes, predictions = _predictions(model, features, known)
     write_whole(out, predictions.to_csv(index=False))
@@ -74,7 +76,7 @@ def _order(model: Model, known: Sequence[Any]) -> list[int]:
 
 
 def model_notes(model: Model) -> list[str]:
-    """Return what there is to say about a model before it is used."""
+    """Return the warnings about a model before it is used."""
     if not model.foreign_versions:
         return []
     return [
@@ -86,7 +88,7 @@ def model_notes(model: Model) -> list[str]:
 def _check_out(out: Path, *, overwrite: bool) -> None:
     try:
         if out.exists() and not out.is_file():
-            raise UserMistakeError(f"{out} is no file that can be replaced; choose another --out.")
+            raise UserMistakeError(f"{out} is not a file that can be replaced; choose another --out.")
         if out.exists() and not overwrite:
             raise UserMistakeError(f"{out} exists; choose another --out, or add --overwrite.")
     except OSError as error:

@@ -19,7 +19,7 @@ import pandas as pd
 import pyarrow as pa
 
 from metricfit.cli.delimiters import find_delimiter, find_encoding
-from metricfit.cli.mistakes import UserMistakeError, did_you_mean
+from metricfit.cli.mistakes import UserMistakeError, did_you_mean, listed
 
 __all__ = ["FORMATS", "Reading", "read_table"]
 
@@ -31,6 +31,10 @@ PARQUET = (".parquet", ".pq")
 NAMED = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "space": " ", "vertical bar": "|"}
 # A number with a comma, as tables are written where the comma is the decimal sign.
 DECIMAL_COMMA = r"\s*[+-]?\d+(,\d+)?\s*"
+PERHAPS_THOUSANDS = r"\s*[+-]?([1-9]\d{0,2},\d{3}|\d{1,3})\s*"
+MOSTLY = 0.9
+# Such as 1,234,567 or 1.234,50 or 12 %: numbers to people, text to every program.
+FORMATTED = r"\s*[€$£]?\s*[+-]?\d{1,3}(([.,' ]\d{3})*([.,]\d+)?\s*[%€$£]|([.,' ]\d{3})+([.,]\d+)?)\s*"
 
 
 @dataclass(frozen=True)
@@ -73,23 +77,26 @@ class Reading:
 
 
 def read_table(path: Path, reading: Reading | None = None) -> tuple[pd.DataFrame, list[str]]:
-    """Return the table in a file, its columns named by text, and what there is to say about it.
+    """Return the table in a file, with text as column names, and the notices about it.
 
     Examples
     --------
     >>> read_table(Path("notes.docx"))
     Traceback (most recent call last):
         ...
-    metricfit.cli.mistakes.UserMistakeError: notes.docx is no table that can be read; give ...
+    metricfit.cli.mistakes.UserMistakeError: notes.docx is not a table that can be read; give ...
     """
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packed = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSED else ""
     kind = suffixes[-1] if suffixes else ""
     if kind not in (*DELIMITED, *JSON, *PARQUET) or (packed and kind in PARQUET):
         hint = " Save the sheet as CSV." if kind in (".xls", ".xlsx", ".ods") else ""
-        raise UserMistakeError(f"{path} is no table that can be read; give {FORMATS}.{hint}")
+        raise UserMistakeError(f"{path} is not a table that can be read; give {FORMATS}.{hint}")
     try:
         if not path.is_file():
+            if path.exists():
+                kinds = "a folder" if path.is_dir() else "a pipe or a device"
+                raise UserMistakeError(f"{path} is {kinds}; give a file, which can be read more than once.")
             near = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
             raise UserMistakeError(f"There is no file {path}.{did_you_mean(path.name, near)}")
         if kind in PARQUET:
@@ -154,21 +161,51 @@ def _read_text(path: Path, kind: str, packed: str, reading: Reading) -> tuple[pd
                 "its rows have more values than its first line has names; name every column, and leave no "
                 "delimiter at the ends of lines"
             ) from None
-    return table if delimiter == "," else _with_decimal_commas(table, notes), notes
+    table = _with_decimal_commas(table, notes, quoted=delimiter == ",")
+    notes += _about_formatted_numbers(table)
+    return table, notes
 
 
-def _with_decimal_commas(table: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+def _with_decimal_commas(table: pd.DataFrame, notes: list[str], *, quoted: bool) -> pd.DataFrame:
+    """Return a table with numbers where all values have a decimal comma.
+
+    Between quotes in a file with commas, 1,234 may also be a thousand, so that some have to be unlike that.
+    """
     converted = {}
-    for name in table.columns:
-        column = table[name]
-        if pd.api.types.is_numeric_dtype(column.dtype) or not column.notna().any():
+    for name in _text_columns(table):
+        texts = table[name].dropna().astype(str)
+        if not texts.str.fullmatch(DECIMAL_COMMA).all() or not texts.str.contains(",").any():
             continue
-        texts = column.dropna().astype(str)
-        if texts.str.fullmatch(DECIMAL_COMMA).all() and texts.str.contains(",").any():
-            converted[name] = pd.to_numeric(column.astype(object).str.replace(",", "."))
+        if quoted and texts.str.fullmatch(PERHAPS_THOUSANDS).all():
+            continue
+        converted[name] = pd.to_numeric(table[name].astype(object).str.replace(",", "."))
     if converted:
         notes.append(f"Read as numbers with a decimal comma: {', '.join(map(str, converted))}.")
     return table.assign(**{str(name): column for name, column in converted.items()})
+
+
+def _about_formatted_numbers(table: pd.DataFrame) -> list[str]:
+    """Return a warning if numbers are written in a way that makes text of them."""
+    found = [
+        name
+        for name in _text_columns(table)
+        if table[name].dropna().astype(str).str.fullmatch(FORMATTED).mean() > MOSTLY
+    ]
+    if not found:
+        return []
+    example = table[found[0]].dropna().astype(str).iloc[0].strip()
+    return [
+        f"Warning: read as text although the values look like numbers, such as {example!r}: {listed(found)}. "
+        f"Write them as 1234567.5, without signs and spaces."
+    ]
+
+
+def _text_columns(table: pd.DataFrame) -> list[Any]:
+    return [
+        name
+        for name in table.columns
+        if not pd.api.types.is_numeric_dtype(table[name].dtype) and table[name].notna().any()
+    ]
 
 
 def _from_json(text: IO[str]) -> pd.DataFrame:
@@ -188,16 +225,32 @@ def _json_lines(text: IO[str]) -> Iterator[Any]:
 
 def _loaded(text: str, where: str) -> Any:
     try:
-        found = json.loads(text)
+        found = json.loads(text, object_pairs_hook=_record)
         if "\\ud" in text.lower():
             json.dumps(found, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise ValueError(f"{where} holds half of a character") from None
+        raise ValueError(f"{where} holds an incomplete character") from None
     except json.JSONDecodeError as error:
-        raise ValueError(f"{where} is no JSON: {error.msg}") from None
+        raise ValueError(f"{where} is not valid JSON: {error.msg}") from None
     except RecursionError:
         raise ValueError(f"{where} is nested too deeply") from None
+    except _SameNameError as error:
+        raise ValueError(f"{where} holds {error} twice; keep one of them") from None
+    except ValueError:
+        raise ValueError(f"{where} holds a number of too many digits; write it as text") from None
     return found
+
+
+class _SameNameError(ValueError):
+    """An object of JSON has two values of the same name; Python would keep only the last."""
+
+
+def _record(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _SameNameError(next(name for name in names if names.count(name) > 1))
+    return record
 
 
 def _frame(records: list[Any], where: str) -> pd.DataFrame:

@@ -19,17 +19,17 @@ COMMANDS = "commands.txt"
 
 def reproduce(
     datasets: Annotated[str, typer.Option(help="Names, separated by commas, or all.")] = "all",
-    metrics: Annotated[str, typer.Option(help="accuracy,f1,f2,gpr,mcc,kappa,pr80,pr60, or all.")] = "all",
+    metrics: Annotated[
+        str, typer.Option(help="accuracy, f1, f2, gpr, mcc, kappa, pr80, pr60, with commas; or all.")
+    ] = "all",
     methods: Annotated[
         str,
         typer.Option(
-            help="cross-entropy,weighted,balanced,soft,metricfit, or all of these; trees,ensemble; "
-            "with other packages focal,smp,aucm,ap-loss,ap-perf,lightgbm."
+            help="cross-entropy, weighted, balanced, soft, metricfit, or all of these; trees, ensemble; "
+            "with other packages focal, smp, aucm, ap-loss, ap-perf, lightgbm."
         ),
     ] = "all",
-    protocol: Annotated[
-        str, typer.Option(help="paper, recommended, or both: paper,recommended; images.")
-    ] = "paper",
+    protocol: Annotated[str, typer.Option(help="paper, recommended or images; two with a comma.")] = "paper",
     seeds: Annotated[int, typer.Option(min=1, help="How many; each has splits and weights of its own.")] = 1,
     epochs: Annotated[int | None, typer.Option(min=1, help="At most. [default: the protocol's]")] = None,
     steps: Annotated[
@@ -118,6 +118,8 @@ def _train(
     from metricfit.experiments.runs import plan
     from metricfit.experiments.sweep import OtherDataError, available, sweep
 
+    if data is not None and not data.is_dir():
+        raise UserMistakeError(f"there is no folder {data}; give the folder of the npz files to --data.")
     chosen = _names(methods, RECIPES, "method", list(DEFAULT))
     for sentence in lacking(chosen).values():
         raise UserMistakeError(f"{sentence}.")

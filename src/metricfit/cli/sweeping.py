@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column
 
 from metricfit.experiments.metrics import TITLES
 from metricfit.experiments.runs import Run
@@ -32,8 +33,14 @@ class SweepScreen:
             TextColumn("cells,"),
             TimeRemainingColumn(compact=True),
             TextColumn("left;"),
-            TextColumn("{task.fields[state]}", markup=False),
+            # Only this one is cut where the terminal is narrow.
+            TextColumn(
+                "{task.fields[state]}",
+                markup=False,
+                table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis"),
+            ),
             console=Console(stderr=True),
+            expand=True,
         )
         self.best: dict[tuple[str, str], tuple[float, str]] = {}
         before = [finished[run.key] for run in runs if run.key in finished]
@@ -53,7 +60,7 @@ class SweepScreen:
         self._note(cell)
         metric = cell["metric"] or "f1"
         value, loss = self.best.get((cell["dataset"], metric), (0.0, "nothing"))
-        state = f"{cell['dataset']}, {TITLES[metric]} on validation data: {value:.3f} by {loss}"
+        state = f"{cell['dataset']}, {TITLES[metric]}, held out: {value:.3f} by {loss}"
         self.progress.update(self.task, advance=1, state=state)
 
     def _note(self, cell: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pandas as pd
 
 from metricfit.cli.mistakes import UserMistakeError, did_you_mean, listed
 
-__all__ = ["ClassTarget", "Target", "as_text", "label_text", "take_target", "tidy"]
+__all__ = ["ClassTarget", "Target", "about_large_numbers", "as_text", "label_text", "take_target", "tidy"]
 
 # Beyond this, single precision runs out of numbers; such values are mostly errors of measurement.
 LARGEST = 1e30
@@ -44,7 +45,7 @@ class ClassTarget:
 def tidy(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table in which every column is of numbers, of dates, or of text.
 
-    Truth values become text, infinite numbers become missing ones.
+    Truth values become text, infinite numbers become missing ones, dates with a time zone those of UTC.
 
     Examples
     --------
@@ -59,15 +60,60 @@ def tidy(table: pd.DataFrame) -> pd.DataFrame:
 def _tidy_column(name: str, column: pd.Series[Any]) -> pd.Series[Any]:
     kind = column.dtype
     if pd.api.types.is_datetime64_any_dtype(kind):
-        return column
+        return column.dt.tz_convert(None) if isinstance(kind, pd.DatetimeTZDtype) else column
     if pd.api.types.is_timedelta64_dtype(kind):
         return pd.Series(column.dt.total_seconds(), index=column.index)
     if pd.api.types.is_complex_dtype(kind):
         raise UserMistakeError(f"Column {name} holds complex numbers; leave it out, or split it in two.")
-    if pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind):
-        numbers = column.astype("float64").to_numpy(dtype=np.float64, na_value=np.nan)
+    if _holds_numbers(column):
+        numbers = _as_numbers(column)
         return pd.Series(np.where(np.abs(numbers) <= LARGEST, numbers, np.nan), index=column.index)
     return as_text(name, column)
+
+
+def about_large_numbers(table: pd.DataFrame) -> list[str]:
+    """Return a notice about numbers that `tidy` takes for missing ones.
+
+    Examples
+    --------
+    >>> about_large_numbers(pd.DataFrame({"a": [1.0, np.inf], "b": [1, 2]}))
+    ['Infinite numbers and those beyond 1e+30 count as missing; they are in: a.']
+    """
+    found = [
+        name
+        for name in table.columns
+        if _holds_numbers(table[name]) and (np.abs(_as_numbers(table[name])) > LARGEST).any()
+    ]
+    if not found:
+        return []
+    return [f"Infinite numbers and those beyond {LARGEST:g} count as missing; they are in: {listed(found)}."]
+
+
+def _holds_numbers(column: pd.Series[Any]) -> bool:
+    """Whether a column is of real numbers; whole ones of many digits and decimals are objects to pandas."""
+    kind = column.dtype
+    if pd.api.types.is_bool_dtype(kind) or pd.api.types.is_complex_dtype(kind):
+        return False
+    if pd.api.types.is_numeric_dtype(kind):
+        return True
+    if not pd.api.types.is_object_dtype(kind):
+        return False
+    types = set(map(type, column.dropna()))
+    return bool(types) and types <= {int, float, Decimal}
+
+
+def _as_numbers(column: pd.Series[Any]) -> npt.NDArray[np.float64]:
+    try:
+        return np.asarray(column.astype("float64").to_numpy(na_value=np.nan), dtype=np.float64)
+    except OverflowError:  # whole numbers of more than 308 digits
+        return np.asarray(column.map(_nearest_float, na_action="ignore"), dtype=np.float64)
+
+
+def _nearest_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf if value > 0 else -np.inf
 
 
 def as_text(name: str, column: pd.Series[Any]) -> pd.Series[Any]:
@@ -79,11 +125,14 @@ def as_text(name: str, column: pd.Series[Any]) -> pd.Series[Any]:
     ['1', None, 'x']
     """
     values = column.astype(object)
-    nested = [value for value in values if isinstance(value, list | dict | set | tuple | np.ndarray)]
-    if nested:
-        raise UserMistakeError(f"Column {name} holds lists or records; give every value a column of its own.")
+    _refuse_nested(f"Column {name}", values)
     texts = [None if pd.isna(value) else label_text(value) for value in values]
     return pd.Series(texts, index=column.index, dtype=object)
+
+
+def _refuse_nested(name: str, values: pd.Series[Any]) -> None:
+    if any(isinstance(value, list | dict | set | tuple | np.ndarray) for value in values):
+        raise UserMistakeError(f"{name} holds lists or records; give every value a column of its own.")
 
 
 def label_text(value: Any) -> str:
@@ -102,7 +151,7 @@ def label_text(value: Any) -> str:
 def take_target(
     table: pd.DataFrame, name: str, positive: str | None
 ) -> tuple[pd.DataFrame, Target | ClassTarget, list[str]]:
-    """Return the other columns, the target and what there is to say about it.
+    """Return the other columns, the target and the notices about it.
 
     Rows without a target, or of a class that is too rare, are left out. Of two labels the positive one is
     the one that is asked for; otherwise 1, true or yes; otherwise the rarer one.
@@ -113,11 +162,17 @@ def take_target(
             f"The columns are {listed(table.columns)}."
         )
     notes = []
+    _refuse_nested(f"The target {name}", table[name])
     known = table[name].notna()
-    if not known.all():
-        notes.append(f"{int((~known).sum())} rows without a value in {name} were left out.")
+    missing = int((~known).sum())
+    if missing:
+        notes.append(f"{missing} rows without a value in {name} were left out.")
     table = table[known].reset_index(drop=True)
     column = table.pop(name)
+    if _holds_numbers(column) and not np.isfinite(_as_numbers(column)).all():
+        raise UserMistakeError(
+            f"The target {name} holds infinite numbers; write its values as text or as finite numbers."
+        )
     counts = column.map(label_text).value_counts()
     _refuse_alike(name, [str(value) for value in counts.index])
     if len(counts) > 2:
@@ -129,10 +184,7 @@ def take_target(
             )
         return _take_classes(table, column, counts, notes)
     if len(counts) < 2:
-        value = f" ({counts.index[0]})" if len(counts) else ""
-        raise UserMistakeError(
-            f"The target {name} has the same value{value} in every row; there is nothing to learn."
-        )
+        raise UserMistakeError(_why_nothing_to_learn(name, list(counts.index), missing))
     if counts.min() < FEWEST:
         raise UserMistakeError(
             f"The target {name} is {counts.idxmin()} in {counts.min()} rows only; "
@@ -149,6 +201,18 @@ def take_target(
     (other,) = [text for text in counts.index if text != chosen]
     target = Target(name, np.asarray(texts == chosen, dtype=np.int64), labels[chosen], labels[other])
     return table, target, notes
+
+
+def _why_nothing_to_learn(name: str, values: list[str], missing: int) -> str:
+    if not values:
+        return f"The target {name} is empty in every row; there is nothing to learn."
+    if not missing:
+        return f"The target {name} has the same value ({values[0]}) in every row; there is nothing to learn."
+    return (
+        f"The target {name} is {values[0]} in every row that has a value; {missing} rows have none. "
+        f"Empty cells and texts such as NA, None and null count as missing: write another word if that is a "
+        f"value."
+    )
 
 
 def _take_classes(
@@ -212,7 +276,7 @@ def _refuse_alike(name: str, values: list[str]) -> None:
 def _positive_text(name: str, counts: pd.Series[int], positive: str | None) -> str:
     if positive is not None:
         if positive not in counts.index:
-            raise UserMistakeError(f"{positive} is no value of {name}; it has {listed(counts.index)}.")
+            raise UserMistakeError(f"{positive} is not a value of {name}; it has {listed(counts.index)}.")
         return positive
     for text in counts.index:
         if text.lower() in ("1", "true", "yes"):

@@ -56,7 +56,7 @@ class Screen:
         table.add_column("95% interval")
         for constraint in metric.constraints:
             table.add_column(str(constraint))
-        further = [comparison.further(method) for method in comparison.methods]
+        further = [comparison.beside(method) for method in comparison.methods]
         for column in (*further[0], "seconds"):
             table.add_column(column, justify="right")
         for method, interval, others in zip(comparison.methods, comparison.intervals, further, strict=True):
@@ -111,9 +111,10 @@ class Screen:
             self.say(note)
 
     def list_metrics(self, found: list[dict[str, str]]) -> None:
-        """Print names, formulas and meanings."""
+        """Print names, formulas, meanings and other names."""
         for metric in found:
-            self.say(f"{metric['name']}\n    {metric['formula']}\n    {metric['meaning']}")
+            also = f"\n    Also: {metric['aliases']}" if metric["aliases"] else ""
+            self.say(f"{metric['name']}\n    {metric['formula']}\n    {metric['meaning']}{also}")
 
     def say(self, text: str) -> None:
         """Print a sentence."""

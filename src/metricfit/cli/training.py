@@ -16,7 +16,7 @@ import metricfit as mf
 from metricfit.cli.mistakes import UserMistakeError, sentence
 from metricfit.report import Method
 from metricfit.sklearn import Cut, MetricClassifier
-from metricfit.sklearn.choosing import CutRule
+from metricfit.sklearn.cut_curve import CutRule
 
 __all__ = ["Trained", "Way", "as_method", "the_ways", "train"]
 

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 import metricfit as mf
+from metricfit.experiments.clock import processor
 from metricfit.experiments.judging import Judge
 from metricfit.experiments.loading import Prepared
 from metricfit.experiments.runs import Run
@@ -25,7 +26,8 @@ def cell_of(run: Run, data: Prepared, judges: Iterable[Judge], **told: Any) -> d
     judges : iterable of Judge
         With what they have found.
     **told
-        ``epochs_run``, ``steps_run``, ``seconds``, ``training_seconds``, and what else is to be kept.
+        ``device``, ``epochs_run``, ``steps_run``; ``seconds`` and the median ``epoch_seconds``, of one core;
+        and what else is to be kept.
     """
     results: dict[str, dict[str, Any]] = {}
     for judge in judges:
@@ -35,6 +37,7 @@ def cell_of(run: Run, data: Prepared, judges: Iterable[Judge], **told: Any) -> d
     return {
         **run.plain(),
         **told,
+        "processor": processor(told["device"]),
         "whole": data.whole,
         "data": data.fingerprint,
         "rows": {name: len(part) for name, part in parts},

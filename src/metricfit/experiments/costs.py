@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable
@@ -18,59 +17,57 @@ PLAINEST = "cross-entropy"
 
 @dataclass(frozen=True)
 class Cost:
-    """The times of a recipe: means over data sets.
+    """The times of a recipe, of one core or of a GPU: medians over data sets.
 
     Attributes
     ----------
-    epoch : float or None
-        Seconds of an epoch, of training alone; None for recipes without epochs.
     times : float or None
-        The same as a multiple of cross-entropy's: the geometric mean over data sets.
+        The median epoch, of training alone, as a multiple of cross-entropy's on the same data set; None for
+        recipes without epochs.
     whole : float
         Seconds until a classifier is there, for one metric.
+    sets : int
+        How many data sets these are.
     """
 
-    epoch: float | None
     times: float | None
     whole: float
+    sets: int
 
 
 def costs(cells: Iterable[dict[str, Any]]) -> dict[str, Cost]:
-    """Return the costs of the recipes in runs that say on which device they were.
+    """Return the costs of the recipes in runs that say what an epoch took of one core.
 
-    Only runs with the same version of PyTorch and the same device as those of cross-entropy are compared,
-    and only data sets that cross-entropy has as well.
+    A data set counts where cross-entropy was trained on it by the same processor and version of PyTorch.
 
     Examples
     --------
-    >>> cell = {"dataset": "a", "device": "cpu", "versions": {"torch": "2"}, "epochs_run": 4, "seconds": 9.0}
-    >>> found = costs([{**cell, "loss": "cross-entropy", "training_seconds": 4.0},
-    ...                {**cell, "loss": "metricfit", "training_seconds": 8.0}])
-    >>> found["metricfit"].times, found["metricfit"].epoch
-    (2.0, 2.0)
+    >>> cell = {"dataset": "a", "processor": "x", "versions": {"torch": "2"}, "seconds": 9.0}
+    >>> found = costs([{**cell, "loss": "cross-entropy", "epoch_seconds": 1.0},
+    ...                {**cell, "loss": "metricfit", "epoch_seconds": 2.0}])
+    >>> found["metricfit"]
+    Cost(times=2.0, whole=9.0, sets=1)
     """
     found: dict[str, dict[tuple[str, ...], list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
     for cell in cells:
-        if "device" in cell:
-            place = cell["dataset"], cell["device"], cell["versions"]["torch"]
+        if "epoch_seconds" in cell:
+            place = cell["dataset"], cell["processor"], cell["versions"]["torch"]
             found[cell["loss"]][place].append(cell)
-    plain = {place: _epoch(group) for place, group in found[PLAINEST].items()}
+    plain = {place: _median(group, "epoch_seconds") for place, group in found[PLAINEST].items()}
     told = {}
     for name, recipe in RECIPES.items():
         groups = {place: group for place, group in found[name].items() if place in plain}
         if not groups:
             continue
-        epoch = times = None
+        times = None
         if recipe.network:
-            epochs = {place: _epoch(group) for place, group in groups.items()}
-            epoch = statistics.fmean(epochs.values())
-            times = math.exp(statistics.fmean(math.log(epochs[place] / plain[place]) for place in epochs))
-        whole = statistics.fmean(
-            statistics.fmean(cell["seconds"] for cell in group) for group in groups.values()
-        )
-        told[name] = Cost(epoch, times, whole)
+            times = statistics.median(
+                _median(group, "epoch_seconds") / plain[place] for place, group in groups.items()
+            )
+        whole = statistics.median(_median(group, "seconds") for group in groups.values())
+        told[name] = Cost(times, whole, len({place[0] for place in groups}))
     return told
 
 
-def _epoch(cells: list[dict[str, Any]]) -> float:
-    return statistics.fmean(cell["training_seconds"] / cell["epochs_run"] for cell in cells)
+def _median(cells: list[dict[str, Any]], name: str) -> float:
+    return float(statistics.median(cell[name] for cell in cells))

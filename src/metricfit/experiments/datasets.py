@@ -12,7 +12,7 @@ Labelling: TypeAlias = Literal["class", "deciles", "tenths", "letters", "above m
 
 @dataclass(frozen=True)
 class Source:
-    """Where a stranger gets a data set, and how its target becomes the paper's classes.
+    """Where a data set can be fetched, and how its target becomes the paper's classes.
 
     Attributes
     ----------

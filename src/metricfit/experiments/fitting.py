@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import time
 import warnings
 from typing import Any
 
@@ -14,12 +13,12 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import TunedThresholdClassifierCV, cross_val_score
 
 from metricfit.experiments.cells import cell_of
+from metricfit.experiments.clock import now
 from metricfit.experiments.judging import Judge, judges_for
 from metricfit.experiments.loading import Prepared, derived_seed
 from metricfit.experiments.metrics import METRICS
 from metricfit.experiments.runs import Run
-from metricfit.sklearn import MetricEnsemble
-from metricfit.sklearn.threshold import Cut
+from metricfit.sklearn import Cut, MetricEnsemble
 
 __all__ = ["fit"]
 
@@ -35,12 +34,11 @@ def fit(run: Run, data: Prepared) -> dict[str, Any]:
     features = np.concatenate([data.train.features.numpy(), data.validation.features.numpy()])
     labels = np.concatenate([data.train.labels.numpy(), data.validation.labels.numpy()])
     seed = derived_seed(run.dataset, run.seed, "fitting")
-    started = time.perf_counter()
+    started = now("cpu")
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
         fitted = _ensemble if run.loss == "ensemble" else _trees
         judges = fitted(run, features, labels, data, seed)
-    seconds = round(time.perf_counter() - started, 2)
     return cell_of(
         run,
         data,
@@ -49,8 +47,8 @@ def fit(run: Run, data: Prepared) -> dict[str, Any]:
         epochs_run=1,
         steps_run=1,
         diverged=False,
-        seconds=seconds,
-        training_seconds=seconds,
+        seconds=round(now("cpu") - started, 2),
+        epoch_seconds=None,
         mean_gap=None,
         warnings=len(raised),
     )

@@ -15,7 +15,7 @@ CELLS = "cells.jsonl"
 
 
 def append(path: Path, cell: dict[str, Any]) -> None:
-    r"""Write a cell behind the others, and wait until it is on the disk.
+    r"""Append a cell, and wait until it is on the disk.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def append(path: Path, cell: dict[str, Any]) -> None:
         file.seek(0, os.SEEK_END)
         if file.tell():
             file.seek(-1, os.SEEK_END)
-            if file.read(1) != b"\n":  # a line that was torn by a crash must not spoil this one
+            if file.read(1) != b"\n":  # a crash may have left an incomplete line before this one
                 file.write(b"\n")
         file.write((json.dumps(cell, separators=(",", ":")) + "\n").encode())
         file.flush()

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 import metricfit as mf
 from metricfit.experiments.metrics import METRICS
-from metricfit.sklearn.threshold import Cut, best_cut, cut_at
+from metricfit.sklearn import Cut, best_cut, cut_at
 
 __all__ = ["DECISIONS", "Decision", "Judge", "cut_on_curve", "judges_for"]
 

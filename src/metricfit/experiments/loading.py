@@ -96,8 +96,13 @@ def load(name: str, seed: int, folder: Path | None, *, partial: bool = False) ->
     """
     dataset = DATASETS[name]
     path = None if folder is None else folder / f"{name}.npz"
-    if folder is not None and partial and not (folder / f"{name}.npz").exists():
-        path = folder / "partial" / f"{name}_partial.npz"
+    if folder is not None and path is not None and not path.exists():
+        part = folder / "partial" / f"{name}_partial.npz"
+        if part.exists() and not partial:
+            raise UnavailableError(
+                f"of {name} only {part.name} is there; give --partial to use it all the same"
+            )
+        path = part
     split: tuple[IntArray, IntArray] | None = None
     if path is not None and path.exists():
         features, classes, split = _read(path)

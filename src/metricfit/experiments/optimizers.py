@@ -1,4 +1,4 @@
-"""What moves the weights of a network: the protocol's optimiser, or the one a loss was made for."""
+"""The optimiser of a network: that of the protocol, or the one a loss was made for."""
 
 from __future__ import annotations
 

@@ -1,28 +1,37 @@
-"""The figures: one method against another, gains by the number of rows, and scores with what they cost."""
+"""The figures: one method against another, gains by the number of rows, and scores with what they cost.
+
+They are drawn to be read at a width of 400 pixels, in colours that the colour-blind can tell apart.
+"""
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
 from metricfit.experiments.metrics import METRICS, TITLES
 from metricfit.experiments.statistics import Scores
 
-__all__ = ["draw_costs", "draw_gains", "draw_scatter"]
+__all__ = ["draw_costs", "draw_differences", "draw_gains", "draw_scatter"]
 
 MARKERS = ("o", "s", "^", "v", "D", "P", "X", "*")
-DPI = 110
+# The palette of Okabe and Ito, less its yellow, with a grey.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000", "#888888")
+OWN, OTHER = "#D55E00", "#0072B2"
+WIDTH, DPI = 5.0, 160
+TEXT, SMALL = 11.0, 10.0
 
 
-def draw_scatter(table: Scores, ours: str, theirs: str, path: Path, *, title: str) -> bool:
+def draw_scatter(
+    table: Scores, ours: str, theirs: str, path: Path, *, title: str, labels: tuple[str, str] | None = None
+) -> bool:
     """Draw the cases that both methods have, as in the paper's Figure 2; return whether there are any."""
-    figure = Figure(figsize=(6.2, 6.2), layout="constrained")
-    axes = figure.add_subplot()
+    figure, axes = _axes(WIDTH)
     axes.plot([0, 1], [0, 1], color="0.6", linewidth=1, zorder=1)
     lowest = 1.0
     for metric in METRICS:
@@ -37,18 +46,21 @@ def draw_scatter(table: Scores, ours: str, theirs: str, path: Path, *, title: st
     if lowest == 1.0:
         return False
     limits = (max(0.0, lowest - 0.03), 1.01)
-    axes.set(xlim=limits, ylim=limits, xlabel=theirs, ylabel=ours, title=title, aspect="equal")
-    axes.legend(fontsize=8, loc="lower right")
+    upwards, across = labels or (ours, theirs)
+    axes.set(xlim=limits, ylim=limits, aspect="equal")
+    axes.set_xlabel(across, size=TEXT)
+    axes.set_ylabel(upwards, size=TEXT)
+    axes.set_title(title, size=TEXT)
+    axes.legend(fontsize=SMALL, loc="lower right", handletextpad=0.2, borderpad=0.3)
     _save(figure, path)
     return True
 
 
 def draw_gains(
-    table: Scores, ours: str, theirs: str, across: Mapping[str, float], path: Path, *, label: str, title: str
+    table: Scores, ours: str, theirs: str, across: Mapping[str, float], path: Path, *, label: str, gain: str
 ) -> None:
     """Draw the difference of two methods over a number that each data set has, on a logarithmic axis."""
-    figure = Figure(figsize=(7.0, 4.4), layout="constrained")
-    axes = figure.add_subplot()
+    figure, axes = _axes(4.2)
     axes.axhline(0.0, color="0.6", linewidth=1, zorder=1)
     for metric in METRICS:
         pairs = [
@@ -58,13 +70,35 @@ def draw_gains(
         ]
         if pairs:
             _points(axes, metric, pairs)
-    axes.set(xlabel=label, ylabel=f"{ours} less {theirs}", title=title)
+    axes.set_xlabel(label, size=TEXT)
+    axes.set_ylabel(gain, size=TEXT)
     _logarithmic(axes)
-    axes.legend(fontsize=8, ncols=2)
+    axes.legend(fontsize=SMALL, ncols=3, handletextpad=0.2, borderpad=0.3, columnspacing=0.8)
     _save(figure, path)
 
 
-def draw_costs(rows: Sequence[tuple[str, float, float]], path: Path, *, title: str) -> None:
+def draw_differences(rows: Mapping[str, Mapping[tuple[str, str], float]], path: Path, *, label: str) -> None:
+    """Draw the differences to each of some methods, a point for each data set and metric, and their mean."""
+    figure, axes = _axes(0.9 + 0.75 * len(rows))
+    axes.axvline(0.0, color="0.6", linewidth=1, zorder=1)
+    spread = np.random.default_rng(0)
+    for place, differences in enumerate(list(rows.values())[::-1]):
+        values = list(differences.values())
+        heights = place + spread.uniform(-0.25, 0.25, len(values))
+        axes.scatter(values, heights, s=22, color=OTHER, alpha=0.6, linewidths=0, zorder=2)
+        mean = statistics.fmean(values)
+        axes.vlines(mean, place - 0.38, place + 0.38, color=OWN, linewidth=2.5, zorder=3)
+        axes.annotate(
+            f"{mean:+z.3f}", (mean, place + 0.4), size=SMALL, color=OWN, ha="center", va="bottom", zorder=3
+        )
+    axes.set(yticks=range(len(rows)), ylim=(-0.5, len(rows) - 0.25))
+    axes.set_yticklabels(list(rows)[::-1], size=TEXT)
+    axes.xaxis.set_major_locator(MaxNLocator(6))
+    axes.set_xlabel(label, size=TEXT)
+    _save(figure, path)
+
+
+def draw_costs(rows: Sequence[tuple[str, float, float]], path: Path, *, label: str) -> None:
     """Draw the mean score of each method, the best on top, with the seconds that a classifier takes.
 
     Parameters
@@ -74,25 +108,42 @@ def draw_costs(rows: Sequence[tuple[str, float, float]], path: Path, *, title: s
     """
     ordered = sorted(rows, key=lambda row: row[2])
     names, times, values = zip(*ordered, strict=True)
-    colours = ["tab:orange" if name.startswith(("Metric", "SoftMetric")) else "tab:blue" for name in names]
-    figure = Figure(figsize=(7.0, 0.5 + 0.3 * len(ordered)), layout="constrained")
-    axes = figure.add_subplot()
-    axes.hlines(range(len(ordered)), min(values) - 0.01, values, color="0.8", linewidth=1, zorder=1)
-    axes.scatter(values, range(len(ordered)), s=40, color=colours, zorder=2)
+    colours = [OWN if name.startswith(("Metric", "SoftMetric")) else OTHER for name in names]
+    figure, axes = _axes(0.8 + 0.3 * len(ordered))
+    places = range(len(ordered))
+    spread = max(values) - min(values)
+    lowest = min(values) - 0.1 * spread
+    axes.hlines(places, lowest, values, color="0.8", linewidth=1, zorder=1)
+    axes.scatter(values, places, s=40, color=colours, zorder=2)
     for place, (seconds, value) in enumerate(zip(times, values, strict=True)):
         axes.annotate(
-            f"{seconds:.0f} s", (value, place), xytext=(8, 0), textcoords="offset points", va="center", size=8
+            f"{seconds:.0f} s",
+            (value, place),
+            xytext=(7, 0),
+            textcoords="offset points",
+            va="center",
+            size=SMALL,
         )
-    axes.set(xlabel="mean score", title=title, yticks=range(len(ordered)), yticklabels=names)
-    axes.margins(x=0.08)
+    axes.set_yticks(places, names, size=SMALL)
+    axes.set_xlabel(label, size=TEXT, loc="right")
+    axes.set_xlim(lowest, max(values) + 0.2 * spread)  # with room for the seconds of the best
+    axes.margins(y=0.04)
     _save(figure, path)
+
+
+def _axes(height: float) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    axes = figure.add_subplot()
+    axes.tick_params(labelsize=SMALL)
+    return figure, axes
 
 
 def _points(axes: Axes, metric: str, pairs: Sequence[tuple[float, float]]) -> None:
     place = list(METRICS).index(metric)
     across, up = zip(*pairs, strict=True)
-    colour = mpl.color_sequences["tab10"][place]
-    axes.scatter(across, up, s=28, marker=MARKERS[place], color=colour, label=TITLES[metric], zorder=2)
+    axes.scatter(
+        across, up, s=30, marker=MARKERS[place], color=COLOURS[place], label=TITLES[metric], zorder=2
+    )
 
 
 def _logarithmic(axes: Axes) -> None:

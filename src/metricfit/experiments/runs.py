@@ -123,6 +123,6 @@ def plan(
 
 
 def _aims(loss: str, metrics: Sequence[str]) -> Sequence[str | None]:
-    """Return what a recipe is trained for, one at a time: nothing in particular, or those of its metrics."""
+    """Return the metrics that a recipe is trained for, one at a time; None if it does not use a metric."""
     aims = RECIPES[loss].aims
     return [metric for metric in aims if metric in metrics] if aims else [None]

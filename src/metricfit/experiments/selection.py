@@ -11,7 +11,7 @@ from typing import Any
 from metricfit.experiments.judging import Decision
 from metricfit.experiments.metrics import METRICS
 from metricfit.experiments.runs import run_of
-from metricfit.sklearn.threshold import Cut
+from metricfit.sklearn import Cut
 
 __all__ = ["METHODS", "Method", "Point", "equal_budgets", "label_of", "points_of"]
 

@@ -12,6 +12,7 @@ from typing import Any
 import joblib
 import torch
 
+from metricfit.experiments.datasets import DATASETS
 from metricfit.experiments.fetching import UnavailableError
 from metricfit.experiments.fitting import fit
 from metricfit.experiments.journal import append, read
@@ -24,7 +25,7 @@ __all__ = ["OtherDataError", "available", "sweep"]
 
 
 class OtherDataError(Exception):
-    """The file of cells holds some of other data; the message says of which and what to do."""
+    """The file of cells holds some cells of other data; the message says which ones and what to do."""
 
 
 def available(runs: Sequence[Run], folder: Path | None, *, partial: bool) -> tuple[list[Run], dict[str, str]]:
@@ -109,7 +110,8 @@ def _fill(run: Run, folder: Path | None, partial: bool, device: str) -> dict[str
         return train(run, data, device) if RECIPES[run.loss].network else fit(run, data)
 
 
-@lru_cache(maxsize=2)
+# All of them, since an experiment may go round them.
+@lru_cache(maxsize=len(DATASETS))
 def _prepared(dataset: str, seed: int, folder: Path | None, partial: bool) -> Prepared:
     return load(dataset, seed, folder, partial=partial)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import statistics
 import warnings
 from typing import Any
 
@@ -14,6 +14,7 @@ from torch import Tensor, nn
 import metricfit as mf
 from metricfit.experiments.batches import batches
 from metricfit.experiments.cells import cell_of
+from metricfit.experiments.clock import now
 from metricfit.experiments.judging import Judge, judges_for
 from metricfit.experiments.loading import Part, Prepared, derived_seed
 from metricfit.experiments.losses import make_loss
@@ -50,12 +51,12 @@ def train(run: Run, data: Prepared, device: str = "cpu") -> dict[str, Any]:
     count = -(-len(data.train) // protocol.batch)
     epochs = run.epochs_for(count)
     gaps = _Gaps(loss)
-    started, spent, epoch, diverged = time.perf_counter(), 0.0, 0, False
+    started, spent, epoch, diverged = now(device), list[float](), 0, False
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
         while epoch < epochs and not diverged and not all(judge.closed for judge in judges):
             epoch += 1
-            begun = time.perf_counter()
+            begun = now(device)
             for drawn in batches(data.train.labels, count, order, balanced=recipe.balanced):
                 rows = drawn.to(device)
                 optimizer.zero_grad()
@@ -63,7 +64,7 @@ def train(run: Run, data: Prepared, device: str = "cpu") -> dict[str, Any]:
                 loss(logits, data.train.labels[rows], *([rows] if recipe.rows else [])).backward()
                 optimizer.step()
                 gaps.note()
-            spent += _now(device) - begun
+            spent.append(now(device) - begun)
             diverged = not _judge(network, epoch, judges, data)
     return cell_of(
         run,
@@ -73,18 +74,11 @@ def train(run: Run, data: Prepared, device: str = "cpu") -> dict[str, Any]:
         epochs_run=epoch,
         steps_run=epoch * count,
         diverged=diverged,
-        seconds=round(time.perf_counter() - started, 2),
-        training_seconds=round(spent, 4),
+        seconds=round(now(device) - started, 2),
+        epoch_seconds=round(statistics.median(spent), 5),
         mean_gap=gaps.mean,
         warnings=len(raised),
     )
-
-
-def _now(device: str) -> float:
-    """Return the time when a device has done what it was given."""
-    if device.startswith("cuda"):
-        torch.cuda.synchronize(device)
-    return time.perf_counter()
 
 
 def _judge(network: nn.Module, epoch: int, judges: list[Judge], data: Prepared) -> bool:

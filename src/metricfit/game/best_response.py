@@ -1,9 +1,9 @@
 """Both players' best responses, and the bounds of the value that follow from them.
 
-This is the referee of every solver. Given the size of the answer, a best response takes the items of
-largest (for the predictor) or smallest (for the adversary) value, so sorting is all there is to it. Of
-sizes that cannot be the best, a bound shows it, and nothing is sorted. Nothing here knows how a strategy
-was found.
+This checks the answers of every solver. Given its size, a best response consists of the items with the
+largest (for the predictor) or smallest (for the adversary) values, so sorting finds it. For most sizes a
+bound shows that they cannot be the best, and nothing is sorted. Nothing here depends on how a strategy was
+found.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def predictor_values(
 ) -> NDArray[np.float64]:
     """Value of the predictor's best set of each size against the adversary and its multipliers.
 
-    Of sizes that are not the best, the entry may be an upper bound, no higher than the value of the best.
+    For a size that is not the best, the entry may be an upper bound that is no higher than the best value.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def predictor_values(
 def adversary_values(game: Game, predictor: Strategy) -> NDArray[np.float64]:
     """Value of the adversary's best set of each size against the predictor.
 
-    Of sizes that are not the best, the entry may be a lower bound, no lower than the value of the best.
+    For a size that is not the best, the entry may be a lower bound that is no lower than the best value.
     For more than ``TABLE_LIMIT`` items the entries are lower bounds, tight to 1e-9.
 
     Returns

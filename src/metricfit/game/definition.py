@@ -23,7 +23,7 @@ LARGEST_SCORE = 1e100
 
 @dataclass(frozen=True, eq=False)
 class Game:
-    r"""A predictor and an adversary choose sets of items; the metric is what one pays the other.
+    r"""A game of a predictor, who maximises the metric, and an adversary, who minimises it.
 
     .. math:: v = \min_{Q, \lambda \ge 0} \max_P \; E[\mathrm{metric}(S, T)] - \sum_i q_i \psi_i
               + \sum_c \lambda_c \, E[\mathrm{slack}_c(S)]
@@ -137,7 +137,7 @@ def make_game(
 def checked_input(
     metric: Metric, scores: ArrayLike, labels: ArrayLike | None
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return scores and labels as arrays, no labels as false ones, or complain as `make_game` does."""
+    """Return scores and labels as arrays, missing labels as False; raises as `make_game` does."""
     if not isinstance(metric, Metric):
         raise TypeError(
             f"metric must be a metricfit Metric, got {metric!r}; look it up with metricfit.get_metric"
@@ -156,7 +156,7 @@ def checked_input(
 def _checked_scores(scores: ArrayLike) -> NDArray[np.float64]:
     given = _as_array(scores, "scores")
     try:
-        # Complex numbers, dates and text would be converted without a word.
+        # Complex numbers, dates and text would be converted silently.
         if given.dtype.kind not in "biufO":
             raise TypeError(f"they are of type {given.dtype}")
         # A contiguous copy, because the compiled solver expects it.
@@ -207,7 +207,8 @@ def _as_array(given: ArrayLike, what: str) -> NDArray[np.generic]:
         # PyTorch does not convert tensors that require a gradient.
         reason = str(error).rstrip(".")
         raise ValueError(
-            f"{what} are no array: {reason}; pass {what}.detach(), since solve has no gradient"
+            f"{what} cannot be converted to an array: {reason}; pass {what}.detach(), "
+            "since solve has no gradient"
         ) from error
     except (TypeError, ValueError) as error:
         raise ValueError(f"{what} must be real numbers, one per item: {error}") from error

@@ -22,7 +22,7 @@ Floats: TypeAlias = NDArray[np.float64]
 class AdjustedMetric:
     r"""A metric with other tables: it stands in for the metric wherever a game is solved.
 
-    Sizes that the predictor may not choose stay in the tables, with payoffs so low that it never wants
+    Sizes that the predictor may not choose stay in the tables, with payoffs so low that it never chooses
     them: whatever the adversary does, any allowed set pays more. So no solver needs to know of them.
 
     Attributes
@@ -118,13 +118,15 @@ def adjusted(
 
 
 def checked_size_scores(size_scores: ArrayLike, n: int) -> Floats:
-    """Return the scores of the sizes as an array, or complain.
+    """Return the scores of the sizes as an array, after checking them.
 
     Examples
     --------
     >>> checked_size_scores([0, 0.5], 1)
     array([0. , 0.5])
     """
+    if np.ma.isMaskedArray(size_scores):
+        raise ValueError("size_scores are a masked array, whose mask would be ignored; fill what is masked")
     try:
         scores = np.asarray(size_scores, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:

@@ -10,7 +10,6 @@ from torch import Tensor
 __all__ = [
     "Columns",
     "as_columns",
-    "check_tensors",
     "chosen_class",
     "looks_at_values",
     "margins",
@@ -61,9 +60,9 @@ def as_columns(
         return Columns(logits, targets, False)
     if logits.shape[1] == 2 and average == "macro" and named is None:
         raise ValueError(
-            f"logits of shape {tuple(logits.shape)} and targets of shape {tuple(targets.shape)}: of two "
-            "columns pass the difference logits[:, 1] - logits[:, 0], or say what to measure by "
-            "average=1, for class 1, or a metric such as mf.f1.macro()"
+            f"logits of shape {tuple(logits.shape)} and targets of shape {tuple(targets.shape)}: with "
+            "two columns pass the difference logits[:, 1] - logits[:, 0], or say which metric you want: "
+            "average=1 for that of class 1, or a metric such as mf.f1.macro()"
         )
     if "micro" in (average, named) or "samples" in (average, named):
         raise ValueError(
@@ -125,24 +124,6 @@ def one_against_rest(
     return Columns(_logits_of_softmax(wide) if softmax else margins(wide), encoded, True)
 
 
-def check_tensors(**given: object) -> None:
-    """Raise TypeError for anything that is not a tensor.
-
-    Examples
-    --------
-    >>> check_tensors(logits=[0.5])
-    Traceback (most recent call last):
-        ...
-    TypeError: logits must be a tensor of PyTorch, not list; convert them by torch.as_tensor
-    """
-    for name, one in given.items():
-        if not isinstance(one, Tensor):
-            raise TypeError(
-                f"{name} must be a tensor of PyTorch, not {type(one).__name__}; "
-                "convert them by torch.as_tensor"
-            )
-
-
 def chosen_class(columns: Columns, average: str | int) -> Columns:
     """Return the column that an average given as a number stands for.
 
@@ -156,8 +137,8 @@ def chosen_class(columns: Columns, average: str | int) -> Columns:
         return columns
     if columns.logits.dim() < 2 or average >= columns.logits.shape[1]:
         raise ValueError(
-            f"average={average} is the number of a class or label, counted from 0, and logits of shape "
-            f"{tuple(columns.logits.shape)} have none of that number"
+            f"average={average} is the index of a class or label, counted from 0, but logits of shape "
+            f"{tuple(columns.logits.shape)} have no such column"
         )
     if columns.targets.shape != columns.logits.shape:
         return columns  # refused later, as for every average

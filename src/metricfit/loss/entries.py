@@ -2,10 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-__all__ = ["valid_entries"]
+__all__ = ["check_tensors", "valid_entries"]
+
+
+def check_tensors(**given: Any) -> None:
+    """Raise TypeError for what is no dense tensor.
+
+    Examples
+    --------
+    >>> check_tensors(logits=[0.5])
+    Traceback (most recent call last):
+        ...
+    TypeError: logits must be a tensor of PyTorch, not list; convert them by torch.as_tensor
+    """
+    for name, value in given.items():
+        if not isinstance(value, torch.Tensor):
+            raise TypeError(
+                f"{name} must be a tensor of PyTorch, not {type(value).__name__}; convert them by "
+                "torch.as_tensor"
+            )
+        if value.layout != torch.strided:
+            raise TypeError(f"{name} must be a dense tensor, not a sparse one; give {name}.to_dense()")
 
 
 def valid_entries(

@@ -40,7 +40,7 @@ class Outcome(NamedTuple):
     gap : float
         The largest certified gap; 0 if no game was played.
     infeasible : str
-        What was wrong with the constraints of a game that was left out, or nothing.
+        Why the constraints of a game that was left out could not be met, or nothing.
     seconds : float
         The time it took to solve the games.
     games : tuple of GameBatch
@@ -133,7 +133,7 @@ def play(logits: Array, targets: Array, settings: Settings) -> Outcome:
 def _feasible(
     metric: Metric, targets: Array, games: tuple[GameBatch, ...]
 ) -> tuple[tuple[GameBatch, ...], str]:
-    """Leave out games whose constraints cannot be met, and say what was wrong with one of them."""
+    """Leave out games whose constraints cannot be met, and return the reason for one of them."""
     infeasible = ""
     kept = []
     for slots, places in games:

@@ -35,7 +35,7 @@ def layout(n: int, labels: int, groups: int) -> tuple[GameBatch, ...]:
 
 
 def valid_layout(valid: NDArray[np.bool_], groups: int) -> tuple[GameBatch, ...]:
-    """Return the games of a batch of which only some entries take part.
+    """Return the games of a batch if only some of its entries take part.
 
     Examples
     --------

@@ -31,13 +31,13 @@ from metricfit.metrics import Metric, get_metric
 __all__ = ["MetricLoss"]
 
 ONE_LABEL = (
-    "constraints over the data are for logits of one column here; make one MetricLoss per label, or use "
+    "running constraints in MetricLoss need logits of one column; make one MetricLoss per label, or use "
     "mf.SoftMetricLoss with mf.Running(labels=...)"
 )
 
 
 class MetricLoss(nn.Module):
-    r"""A drop-in replacement for ``BCEWithLogitsLoss`` that trains for a metric.
+    r"""A loss that replaces ``BCEWithLogitsLoss`` and trains for a metric.
 
     A batch of logits :math:`f` with labels `y` is a game for the scores :math:`\psi = (scale / n) f`. With
     `v` its value and `q` the adversary's probabilities (see :func:`metricfit.solve`) the loss and its
@@ -46,45 +46,44 @@ class MetricLoss(nn.Module):
     .. math:: \mathrm{metric}(y, y) - v(\psi) - \langle y, \psi \rangle,
               \qquad \frac{\partial}{\partial f} = \frac{scale}{n} (q - y)
 
-    It is convex in the logits, never negative, and 0 when the batch is right with a margin. It is not one
-    minus the metric of the decisions, and has no upper limit: random logits can have an F1 loss of 3 or 4.
-    A logit above 0 is a predicted positive.
+    It is convex in the logits, never negative, and 0 when all rows are on the right side by a margin. It is
+    not one minus the metric of the decisions, and has no upper limit: random logits can have an F1 loss of 3
+    or 4. A logit above 0 is a predicted positive.
 
     Parameters
     ----------
     metric : Metric or str
-        What to train for, or its name or formula. Constraints bind on the labels of each game.
+        The metric to train for, or its name or formula. Constraints hold on the labels of each game.
     scale : float or "batch"
         How fast the loss falls with the margin; "batch" stands for the number of items of the game.
     solver, tol : str, float
-        As for :func:`metricfit.solve`; moreover, "device" plays the games on the GPU that holds the logits.
+        As for :func:`metricfit.solve`. The solver "device" plays the games on the GPU that holds the logits.
     reduction : {"mean", "sum", "none"}
-        Over the games of a batch: one per label and group. "none" gives a tensor of shape ``(groups,)``,
-        ``(groups, labels)`` or, for masks, ``(images, classes)``.
+        How the games of a batch are combined; there is one per label and group. "none" gives a tensor of
+        shape ``(groups,)``, ``(groups, labels)`` or, for masks, ``(images, classes)``.
     group_size : int, None or "auto"
-        Split the batch into consecutive groups of at most so many items and nearly equal size, each a game
-        of its own; None plays one game, however large. "auto" is 32, at which training is as good and much
-        faster, or None with `gather`. With masks it is the number of pixels that are drawn of each image, by
-        default 256.
+        Split the batch into consecutive groups of at most this many items and nearly equal size, and play a
+        game with each; None plays one game, however large. "auto" is 32, which trains as well and is much
+        faster, or None with `gather`. With masks it is the number of pixels drawn from each image, by default
+        256.
     ignore_index : int, optional
-        Entries with this target take no part. A game without any other entry contributes nothing.
+        Entries with this target are left out. A game without any other entry contributes nothing.
     gather : bool
         Play over the batches of all ranks of ``torch.distributed`` together. Every rank returns the same
-        loss. Averaged over the ranks, as ``DistributedDataParallel`` does it, the gradients of the
-        parameters are those of a single process with the joint batch; to that end each rank's part of the
-        gradient is multiplied with the number of ranks.
+        loss. ``DistributedDataParallel`` averages the gradients over the ranks, and the result is that of a
+        single process with the joint batch. For this, each rank multiplies its part of the gradient by the
+        number of ranks.
     average : {"macro", "weighted"} or int
-        How the games of labels or classes make one loss: their mean, their mean weighted by the actual
+        How the games of labels or classes are combined: their mean, their mean weighted by the actual
         positives, or the game of one class only.
     infeasible : {"error", "skip"}
-        What to do with a game whose constraints cannot be met on its labels. One that is skipped
-        contributes nothing; the first one is warned about.
+        What to do with a game whose constraints cannot be met on its labels. A skipped game contributes
+        nothing; there is a warning for the first one.
     constraints : "game", "running" or Running
-        What the constraints of the metric bind. "game": the predictor of each game, on the labels of the
-        game. "running": the decisions at 0 of recent batches. Games are then played for the mean of the
-        metric and what the constraints bound, weighted by 1 and by multipliers that follow these decisions
-        (of all ranks with `gather`). The options are in :class:`metricfit.Running`. Logits must have one
-        column.
+        Where the constraints of the metric hold. "game": for the predictor of each game, on the labels of the
+        game. "running": for the decisions at 0 of recent batches. Games are then played for a mean of the
+        metric and the constrained metrics, with the weight 1 and multipliers that follow these decisions (of
+        all ranks with `gather`). The options are in :class:`metricfit.Running`. Logits must have one column.
 
     Attributes
     ----------
@@ -97,21 +96,22 @@ class MetricLoss(nn.Module):
 
     Notes
     -----
-    Games are solved in double precision, whatever the type of the logits; the loss is of single precision at
-    least. The loss is piecewise linear, so second derivatives are zero. What is returned is a lower bound of
-    the exact loss, off by the certified gap at most, and the gradient is that of the bound.
+    Games are solved in double precision, whatever the type of the logits; the loss has at least single
+    precision. The loss is piecewise linear, so second derivatives are zero. The returned value is a lower
+    bound of the exact loss, at most the certified gap below it, and the gradient is that of the bound.
 
-    With ``constraints="running"`` the scores are moved before the games are played, so that these separate
-    where the model does, at 0. By how much follows from the running counts.
+    With ``constraints="running"`` the scores are shifted before the games are played, so that the games
+    decide at 0, as the model does. The running counts determine the shift.
 
-    Logits of shape ``(n, classes)`` with integer targets ``(n,)`` are one game per class, for the scores
-    :math:`f_c = z_c - \max_{d \ne c} z_d`, of which one is above 0; decide by ``argmax``. Masks of shape
+    Logits of shape ``(n, classes)`` with integer targets ``(n,)`` are one game per class, with the scores
+    :math:`f_c = z_c - \max_{d \ne c} z_d`. One of them is above 0; predict by ``argmax``. Masks of shape
     ``(images, classes, height, width)``, with targets of that shape or class indices ``(images, height,
-    width)``, are one game per image and class. In training mode the pixels of a game are drawn at random, one
-    of each of `group_size` stretches of the image, in evaluation mode they are the middle ones.
+    width)``, are one game per image and class. The image is divided into `group_size` stretches of pixels. A
+    game has one pixel of each: a random one in training mode, the middle one in evaluation mode.
 
-    ``metric(y, y)`` stands for the best that a prediction can reach on these labels under the constraints.
-    The two are the same if the truth satisfies the constraints and no prediction is better than the truth.
+    ``metric(y, y)`` stands for the best value that a prediction can reach on these labels under the
+    constraints. It is the metric of the truth if the truth satisfies the constraints and no prediction is
+    better.
 
     Examples
     --------
@@ -184,7 +184,7 @@ class MetricLoss(nn.Module):
         moved = self._centred(logits, self.running)
         loss = columns_loss(moved, targets, plan, self._number, multipliers, draw=draw)
         if self.training:
-            # Only now is it known that the batch can be used.
+            # Not earlier: the checks above may refuse the batch.
             decided = decisions(soft_batch(logits, targets, None, self.settings.ignore_index), per_label=True)
             if self.settings.gather and is_parallel():
                 (decided,) = add_over_ranks(decided)
@@ -201,7 +201,7 @@ class MetricLoss(nn.Module):
 
     @property
     def metric(self) -> Metric:
-        """What is trained for."""
+        """The metric that is trained for."""
         return self.settings.metric
 
     @property

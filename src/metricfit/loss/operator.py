@@ -1,8 +1,8 @@
 """The operator ``torch.ops.metricfit.metric_loss``, as PyTorch's dispatcher, autograd and compiler see it.
 
-Its settings are one line of text, since an operator takes tensors and plain values only; all that PyTorch
-knows of it is the shape of its results and their derivative. Games are played on the host, wherever the
-logits are, or on their device; `play_batch` decides.
+Its settings are one line of text, because an operator only takes tensors and plain values. PyTorch only knows
+the shape of its results and their derivative. Games are played on the host, wherever the logits are, or on
+their device; `play_batch` decides.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def solve_on_device(
     logits: Tensor, targets: Tensor, settings: Settings, recorder: Recorder | None
 ) -> tuple[Tensor, Tensor]:
     """Solve the games on the device of the logits, without waiting for it."""
-    # Not imported before it is needed: it brings the kernel's tables and a compiler with it.
+    # Imported only when needed, because it imports the kernel's tables and a compiler.
     from metricfit.loss.device import play_on_device
 
     outcome = play_on_device(logits, targets, settings)
@@ -134,7 +134,7 @@ def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> N
 
 
 def _backward(ctx: Any, grad_loss: Tensor, _grad_slope: Tensor) -> tuple[Tensor | None, ...]:
-    # The slope is constant between the kinks of the loss: what comes in for it has no effect.
+    # The slope is constant between the kinks of the loss, so its incoming gradient has no effect.
     (slope,) = ctx.saved_tensors
     return _times(grad_loss, slope, ctx.dtype), None, None, None, None
 
@@ -208,7 +208,7 @@ class HostFunction(torch.autograd.Function):
         slope, logits = ctx.saved_tensors
         result = _times(grad_loss, slope, logits.dtype)
         if torch.is_grad_enabled():
-            # Who differentiates once more is to find the logits, and a zero.
+            # A second derivative has to find the logits, and is zero.
             result = result + 0.0 * logits
         return result, None
 

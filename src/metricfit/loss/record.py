@@ -1,7 +1,8 @@
 """The record of the last forward pass of a loss, and of the warnings it has given.
 
-An operator of PyTorch takes tensors and plain values only, and goes on working when the module around it has
-been compiled away. So the module hands it a number, and the operator finds the module's recorder by it.
+An operator of PyTorch takes only tensors and plain values, and still works after the module around it has
+been compiled away. So the module passes a number to it, and the operator finds the module's recorder by this
+number.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class BatchSolution:
     ----------
     solutions : tuple of Solution or None
         One per game: the labels of the first group, then those of the next. None stands for a game that
-        was not played, for want of valid entries or because its constraints could not be met.
+        was not played, because it had no valid entries or its constraints could not be met.
     seconds : float
         The time it took to solve them all.
     """
@@ -79,7 +80,7 @@ class Recorder:
         self._threads.record = record
 
     def is_first(self, kind: type[Warning]) -> bool:
-        """Whether this is the first time that such a warning is due."""
+        """Whether such a warning has not been given yet."""
         with self._lock:
             first = kind not in self._said
             self._said.add(kind)

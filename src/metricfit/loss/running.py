@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from numbers import Real
 
@@ -16,33 +17,50 @@ __all__ = ["LARGEST", "SMALLEST", "Running", "RunningConstraints"]
 
 SMALLEST, LARGEST = 0.01, 100.0
 """Where multipliers stop."""
+REACH = 0.1
+"""Violations beyond this size, either way, move multipliers no faster."""
+RIGHT = 0.1
+"""So many items of each class that are decided rightly are added to what multipliers follow."""
 
 
 @dataclass(frozen=True)
 class Running:
     r"""How the multipliers of constraints over the data move.
 
-    In training mode every batch moves running counts of the *decisions at 0* by an exponential average. Then
-    each multiplier grows or shrinks with the violation on these counts: for :math:`m_c \ge \tau_c`
+    In training mode every batch moves running counts of the *decisions at 0* by an exponential average. With
+    the violation on these counts, for :math:`m_c \ge \tau_c`
 
-    .. math:: \lambda_c \leftarrow
-              \lambda_c \exp(\mathrm{rate} \cdot (\tau_c + \mathrm{margin} - m_c(\text{counts})))
+    .. math:: v_c = \tau_c + \mathrm{margin} - m_c(\text{counts}), \qquad
+              \ell_c \leftarrow \ell_c \exp(\mathrm{rate} \cdot v_c), \qquad
+              \lambda_c = \ell_c \exp(\mathrm{gain} \cdot v_c),
 
-    within 0.01 to 100. In evaluation mode nothing moves.
+    between 0.01 and 100, and with :math:`v_c` cut off at 0.1 either way. This is a proportional and integral
+    controller on a logarithmic scale: the level :math:`\ell_c` finds the size that keeps the constraint, and
+    the second factor answers a violation at once, so that the two do not swing around each other. (A
+    controller of this kind for multipliers is nuPI, Sohrabi et al., ICML 2024.) In evaluation mode nothing
+    moves.
+
+    A bound that recent decisions say nothing about, as of the precision when nothing is predicted positive,
+    counts as met, so that the objective can bring such decisions back.
+
+    Where a bound is so close to the best value, 1 for :math:`\ge` and 0 for :math:`\le`, that less than 0.1
+    is left, violations and the margin are in proportion to what is left.
 
     Parameters
     ----------
     labels : int
         How many labels the logits have. Each constraint holds for every label on its own.
     rate : float
-        How fast multipliers move.
+        How fast the levels move.
+    gain : float
+        How strongly multipliers answer the violation of the moment.
     start : float
-        Where they begin. A constraint that is hard to meet wants a larger number: the model is then led to
-        where the constraint holds before the objective matters.
+        Where levels begin. A constraint that is hard to meet needs a larger number: the model then first
+        learns to meet the constraint, before the objective matters.
     memory : float
         How many batches the counts remember.
     margin : float
-        By how much decisions are asked to be better than the bound, so that noise falls on the safe side.
+        By how much decisions should be better than the bound, as a reserve for noise.
 
     Examples
     --------
@@ -54,6 +72,7 @@ class Running:
 
     labels: int = 1
     rate: float = 0.1
+    gain: float = 30.0
     start: float = 3.0
     memory: float = 20.0
     margin: float = 0.01
@@ -63,6 +82,8 @@ class Running:
             raise ValueError(f"labels must be a positive integer, got {self.labels!r}")
         if not is_positive(self.rate):
             raise ValueError(f"rate must be a positive number, got {self.rate!r}")
+        if isinstance(self.gain, bool) or not isinstance(self.gain, Real) or not 0.0 <= self.gain < math.inf:
+            raise ValueError(f"gain must be a number, 0 or more, got {self.gain!r}")
         if not (is_positive(self.start) and SMALLEST <= self.start <= LARGEST):
             raise ValueError(f"start must be a number from {SMALLEST:g} to {LARGEST:g}, got {self.start!r}")
         if not (is_positive(self.memory) and self.memory >= 1):
@@ -77,6 +98,8 @@ class RunningConstraints(nn.Module):
     Attributes
     ----------
     multipliers : Tensor, shape (labels, constraints)
+    levels : Tensor, shape (labels, constraints)
+        What the multipliers are where the constraints are just met.
     counts : Tensor, shape (4, labels)
         True positives, false positives, false negatives and true negatives of recent batches.
 
@@ -86,11 +109,14 @@ class RunningConstraints(nn.Module):
     >>> running = RunningConstraints((mf.recall >= 0.75,), Running())
     >>> running.update(torch.tensor([[1.0], [0.0], [1.0], [2.0]]))
     >>> running.violations, running.multipliers
-    (tensor([[0.2500]]), tensor([[3.0790]]))
+    (tensor([[0.2500]]), tensor([[60.8622]]))
     """
 
     multipliers: Tensor
+    levels: Tensor
     counts: Tensor
+    scales: Tensor
+    right: Tensor
 
     def __init__(self, constraints: tuple[Constraint, ...], options: Running) -> None:
         super().__init__()
@@ -98,7 +124,12 @@ class RunningConstraints(nn.Module):
         self.missed = SoftConstraints(constraints)
         shape = options.labels, len(constraints)
         self.register_buffer("multipliers", torch.full(shape, float(options.start)))
+        self.register_buffer("levels", torch.full(shape, float(options.start)))
         self.register_buffer("counts", torch.zeros(4, options.labels))
+        scales = torch.tensor([_scale(bound) for bound in constraints])
+        right = torch.tensor([[RIGHT], [0.0], [0.0], [RIGHT]])
+        self.register_buffer("scales", scales, persistent=False)
+        self.register_buffer("right", right, persistent=False)
 
     @property
     def violations(self) -> Tensor:
@@ -111,17 +142,36 @@ class RunningConstraints(nn.Module):
         if decided.shape != self.counts.shape:
             raise ValueError(
                 f"the running constraints are for {self.counts.shape[1]} labels and the batch has "
-                f"{decided.shape[1]}; say so by constraints=mf.Running(labels={decided.shape[1]})"
+                f"{decided.shape[1]}; set constraints=mf.Running(labels={decided.shape[1]})"
             )
         if self.counts.device != decided.device:
             self.to(decided.device)
         self.counts.mul_(1.0 - 1.0 / self.options.memory).add_(decided)
-        missed = self.missed(self.counts, unit) + self.options.margin
-        self.multipliers.mul_(torch.exp(self.options.rate * missed)).clamp_(SMALLEST, LARGEST)
+        # Where no decision says anything about a bound, as of precision if nothing is predicted positive any
+        # more, old mistakes must not hold the multiplier up for ever: it could then stay like that.
+        counts = self.counts + self.right * unit
+        missed = (self.missed(counts, unit) / self.scales + self.options.margin).clamp(-REACH, REACH)
+        self.levels.mul_(torch.exp(self.options.rate * missed)).clamp_(SMALLEST, LARGEST)
+        answered = self.levels * torch.exp(self.options.gain * missed)
+        self.multipliers.copy_(answered).clamp_(SMALLEST, LARGEST)
 
     def extra_repr(self) -> str:
         """Return what is printed between the parentheses."""
         return ", ".join(map(str, self.missed.constraints))
+
+
+def _scale(bound: Constraint) -> float:
+    """Return what violations are measured in: less than 1 where a bound leaves little room.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> _scale(mf.recall >= 0.8), round(_scale(mf.recall >= 0.99), 6), round(_scale(mf.recall <= 0.02), 6)
+    (1.0, 0.1, 0.2)
+    """
+    room = 1.0 - bound.threshold if bound.sense == ">=" else bound.threshold
+    # Bounds at or beyond the best value leave no room to measure by.
+    return min(room / REACH, 1.0) if room > 0.0 else 1.0
 
 
 def running_options(constraints: object, words: tuple[str, ...]) -> Running | None:

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from metricfit.loss.classes import as_columns, check_tensors, chosen_class
+from metricfit.loss.classes import as_columns, chosen_class
+from metricfit.loss.entries import check_tensors
 from metricfit.loss.images import PIXELS, sampled_pixels
 from metricfit.loss.operator import apply_metric_loss
 from metricfit.loss.settings import Settings

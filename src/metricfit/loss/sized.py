@@ -21,7 +21,7 @@ __all__ = ["SizedLoss", "sized_loss"]
 
 
 class SizedLoss(torch.autograd.Function):
-    """The loss of one game with scores of sizes, of which it has a gradient as well."""
+    """The loss of one game with scores of sizes, and its gradient in both."""
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, size_scores: Tensor, truth: Tensor, settings: Settings) -> Tensor:
@@ -76,19 +76,19 @@ def sized_loss(logits: Tensor, targets: Tensor, size_scores: Tensor, settings: S
     n = logits.shape[0] if logits.dim() else 0
     if logits.shape not in ((n,), (n, 1)) or targets.numel() != n or not n:
         raise ValueError(
-            f"size_scores go with one game over logits of shape (n,) and targets of 0 and 1, got shapes "
+            f"size_scores need one game, with logits of shape (n,) and targets of 0 and 1, got shapes "
             f"{tuple(logits.shape)} and {tuple(targets.shape)}"
         )
     if settings.group_count(n) > 1 or settings.gather or settings.ignore_index is not None:
         raise ValueError(
-            f"size_scores are of the positives of the whole batch, which is split here; set group_size=None, "
-            f"or a size of {n} at least, and leave out gather and ignore_index"
+            f"size_scores are for the whole batch, but the batch is split here; set group_size=None, "
+            f"or at least {n}, and leave out gather and ignore_index"
         )
     if settings.solver == DEVICE or settings.constraints != "game":
         raise ValueError('size_scores need solver="auto" and constraints="game", the defaults')
     truth = targets.reshape(-1)
     if not bool(((truth == 0) | (truth == 1)).all()):
-        raise ValueError("targets must be 0 or 1 where there are size_scores")
+        raise ValueError("with size_scores, targets must be 0 or 1")
     apply: Any = SizedLoss.apply
     loss: Tensor = apply(logits.reshape(-1), size_scores, truth == 1, settings)
     return loss if settings.reduction != "none" else loss.reshape(1)

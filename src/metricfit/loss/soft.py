@@ -6,14 +6,15 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from metricfit.loss.classes import as_columns, check_tensors, chosen_class
+from metricfit.loss.classes import as_columns, chosen_class
+from metricfit.loss.entries import check_tensors
 from metricfit.loss.gathering import add_over_ranks, is_parallel
 from metricfit.loss.operator import is_watched
 from metricfit.loss.running import RunningConstraints
 from metricfit.loss.soft_counts import BatchCounts, count_batch, decisions, not_negative
 from metricfit.loss.soft_inputs import SoftBatch, is_usable, soft_batch, why_not_usable
 from metricfit.loss.soft_settings import SoftSettings
-from metricfit.loss.soft_terms import SoftConstraints, SoftObjective
+from metricfit.loss.soft_terms import SoftConstraints, SoftObjective, measured
 
 __all__ = ["soft_loss"]
 
@@ -50,7 +51,8 @@ def soft_loss(
     >>> soft_loss(torch.zeros(4), torch.ones(4), None, settings, 1.0, SoftObjective(mf.accuracy))
     tensor(0.5000)
     """
-    check_tensors(logits=logits, targets=targets)
+    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+    check_tensors(logits=logits, targets=targets, **weights)
     average, ignored = settings.average, settings.ignore_index
     columns = as_columns(logits, targets, average, settings.metric.average, ignored, softmax=True)
     logits, targets, exclusive = chosen_class(columns, average)
@@ -62,11 +64,7 @@ def soft_loss(
         running.update(decided, counts.unit)
         # A copy, since the next batch moves the multipliers in place.
         multipliers = running.multipliers.clone()
-    losses = objective(counts.soft, counts.unit)
-    if missed is not None and multipliers is not None:
-        # Only now, since bounds of the ranks add up before any is raised to 0.
-        safe = not_negative(counts.safe) if settings.bounds else counts.safe
-        losses = losses + (multipliers * missed(safe, counts.unit)).sum(-1)
+    losses = _lagrangian(counts, settings, objective, missed, multipliers)
     losses = _reduced(losses, counts.soft, batch, settings)
     if usable is not None:
         losses = losses.where(usable, torch.nan)
@@ -75,8 +73,26 @@ def soft_loss(
     return losses.to(batch.logits.dtype)
 
 
+def _lagrangian(
+    counts: BatchCounts,
+    settings: SoftSettings,
+    objective: SoftObjective,
+    missed: SoftConstraints | None,
+    multipliers: Tensor | None,
+) -> Tensor:
+    """Return the losses of units, with the price of the constraints."""
+    if missed is None or multipliers is None:
+        return objective(counts.soft, counts.unit)
+    if settings.bounds:
+        # Only now, since bounds of the ranks add up before any is raised to 0.
+        safe = not_negative(counts.safe)
+        return objective(counts.soft, counts.unit) + (multipliers * missed(safe, counts.unit)).sum(-1)
+    values = measured(objective.terms + missed.terms, counts.soft, counts.unit)
+    return values[0] + (multipliers * values[1:].movedim(0, -1)).sum(-1)
+
+
 def _reduced(losses: Tensor, counts: Tensor, batch: SoftBatch, settings: SoftSettings) -> Tensor:
-    """Reduce the losses of units, of which those without any weight do not count."""
+    """Combine the losses of units; those without any weight do not count."""
     if settings.weighted and settings.reduction != "none":
         support = (counts[0] + counts[2]).detach()
         # Without any positive, all units count alike.

@@ -1,6 +1,6 @@
 """Confusion matrices of a batch from the probabilities of its entries, added up unit by unit.
 
-A unit is what the metric is taken of: a label of a group of rows, all labels of a group, or one row.
+The metric is computed for each unit: a label of a group of rows, all labels of a group, or one row.
 """
 
 from __future__ import annotations
@@ -47,12 +47,11 @@ def count_batch(batch: SoftBatch, settings: SoftSettings, temperature: float) ->
     >>> count_batch(batch, SoftSettings(mf.f1), 1.0).soft.ravel().round()
     tensor([1., 0., 1., 0.], dtype=torch.float64)
     """
-    classes = _classes(batch)
     tempered = batch.logits if temperature == 1.0 else batch.logits / temperature
-    soft = _counts(torch.sigmoid(torch.stack((tempered, -tempered))), classes, settings)
+    soft = _counts(torch.sigmoid(torch.stack((tempered, -tempered))), batch.classes, settings)
     safe = soft
     if settings.bounds:
-        safe = _counts(slack_sigmoids(tempered, settings.bounds), classes, settings)
+        safe = _counts(slack_sigmoids(tempered, settings.bounds), batch.classes, settings)
     if batch.weights is None:
         return BatchCounts(soft, safe, 1.0)
     weights = batch.weights.detach()
@@ -77,7 +76,7 @@ def decisions(batch: SoftBatch, *, per_label: bool) -> Tensor:
     if batch.exclusive:
         largest = batch.logits.argmax(1, keepdim=True)
         above = torch.zeros_like(above).scatter(1, largest, True)
-    cells = torch.stack((above, ~above)).to(batch.logits.dtype).unsqueeze(1) * _classes(batch)
+    cells = torch.stack((above, ~above)).to(batch.logits.dtype).unsqueeze(1) * batch.classes
     counts = cells.sum((2, 4)).flatten(0, 1)
     return counts if per_label else counts.sum(1, keepdim=True)
 
@@ -101,14 +100,6 @@ def slack_sigmoids(tempered: Tensor, slack: float) -> Tensor:
     upper = 1.0 + slack - (1.0 + slack) * torch.sigmoid(-steepness * (tempered + 1.0))
     bounds = torch.stack((lower, upper))
     return torch.stack((bounds, 1.0 - bounds))
-
-
-def _classes(batch: SoftBatch) -> Tensor:
-    """Return how much of each entry is positive, and how much negative."""
-    if batch.weights is None:
-        return torch.stack((batch.targets, 1.0 - batch.targets))
-    positive = batch.targets * batch.weights
-    return torch.stack((positive, batch.weights - positive))
 
 
 def _counts(share: Tensor, classes: Tensor, settings: SoftSettings) -> Tensor:

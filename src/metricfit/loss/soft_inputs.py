@@ -19,11 +19,14 @@ class SoftBatch(NamedTuple):
         Entries that are ignored hold zeros.
     weights : Tensor or None
         Zero where an entry is ignored; None if all count the same.
+    classes : Tensor, shape (2, rows, labels, pixels)
+        How much of each entry is positive, and how much negative.
     """
 
     logits: Tensor
     targets: Tensor
     weights: Tensor | None
+    classes: Tensor
     exclusive: bool = False  # whether the decision is the label with the largest logit
 
 
@@ -69,16 +72,16 @@ def soft_batch(
         valid = truth != ignore_index
         scores, truth = scores.where(valid, 0.0), truth.where(valid, 0.0)
         weights = valid.to(dtype) if weights is None else weights.where(valid, 0.0)
-    return SoftBatch(scores, truth, weights)
+    positive = truth if weights is None else truth * weights
+    rest = 1.0 - truth if weights is None else weights - positive
+    return SoftBatch(scores, truth, weights, torch.stack((positive, rest)))
 
 
 @torch.no_grad()
 def is_usable(batch: SoftBatch) -> Tensor:
     """Whether logits are finite, targets between 0 and 1 and weights neither negative nor infinite."""
-    good = torch.isfinite(batch.logits) & (batch.targets >= 0) & (batch.targets <= 1)
-    if batch.weights is not None:
-        good &= (batch.weights >= 0) & (batch.weights < torch.inf)
-    return good.all()
+    # Zero times what is not finite is no number, which is not >= 0 either.
+    return (batch.logits * 0.0).sum() + batch.classes.amin() >= 0
 
 
 def why_not_usable(batch: SoftBatch, ignore_index: int | None) -> str:

@@ -24,8 +24,8 @@ class SoftMetricLoss(nn.Module):
     .. math:: tp = \sum w p y, \quad fp = \sum w p (1 - y), \quad
               fn = \sum w (1 - p) y, \quad tn = \sum w (1 - p) (1 - y)
 
-    and the loss is ``1 - metric(tp, fp, fn, tn)``. It is cheap and takes soft targets and weights. It is not
-    convex, so that the result depends on the start. With constraints the loss is a Lagrangian,
+    and the loss is ``1 - metric(tp, fp, fn, tn)``. It is fast and takes soft targets and weights. It is not
+    convex, so the result depends on the first weights. With constraints the loss is a Lagrangian,
 
     .. math:: 1 - m(\text{soft counts}) + \sum_c \lambda_c (\tau_c - m_c(\text{soft counts})),
 
@@ -34,21 +34,23 @@ class SoftMetricLoss(nn.Module):
     Parameters
     ----------
     metric : Metric or str
-        What to train for, or its name or formula.
+        The metric to train for, or its name or formula.
     temperature : float
-        What logits are divided by. A low temperature brings the soft counts closer to those of the decision
-        at 0, a high one gives gradients to entries far from it. The attribute may be changed while training.
+        Logits are divided by it. With a low temperature the soft counts are closer to those of the decision
+        at 0; with a high one, entries far from 0 get larger gradients. The attribute may be changed while
+        training.
     reduction : {"mean", "sum", "none"}
-        Over labels and groups. "none" gives a tensor of shape ``(groups,)`` or ``(groups, labels)``.
+        How labels and groups are combined. "none" gives a tensor of shape ``(groups,)`` or ``(groups,
+        labels)``.
     group_size : int, optional
-        Measure consecutive groups of at most so many rows, rather than the whole batch. With masks and 1,
-        every class of every image is measured on its own.
+        Compute the metric of consecutive groups of at most this many rows, instead of the whole batch. With
+        masks and 1, every class of every image has its own.
     ignore_index : int, optional
-        Entries with this target take no part. What is left without any entry does not count.
+        Entries with this target are left out. A label or group without any other entry does not count.
     gather : bool
-        Measure the batches of all ranks of ``torch.distributed`` as one. Every rank returns the same loss;
-        averaged over the ranks, as ``DistributedDataParallel`` does it, the gradients are those of a single
-        process with the joint batch.
+        Treat the batches of all ranks of ``torch.distributed`` as one. Every rank returns the same loss.
+        ``DistributedDataParallel`` averages the gradients, and the result is that of a single process with
+        the joint batch.
     average : {"macro", "weighted", "micro", "samples"} or int
         Take the metric of each label or class, the same weighted by the actual positives, that of all entries
         together, of each row or image, or of one label or class only.
@@ -58,13 +60,14 @@ class SoftMetricLoss(nn.Module):
     bounds : bool or float
         Measure constraints by a lower bound of the true positives and an upper bound of the false positives
         of the decision, in place of soft counts. A constraint that gets easier with more true and fewer false
-        positives then errs on the safe side. A number between 0 and 1 is the slack; True is 0.05.
+        positives is then met with a reserve. A number between 0 and 1 is the slack of the bounds; True is
+        0.05.
 
     Notes
     -----
     Logits of shape ``(n, classes)`` with integer targets ``(n,)``, or ``(images, classes, height, width)``
     with ``(images, height, width)``, are one label per class, with the softmax as probability at
-    temperature 1. Decide by ``argmax``.
+    temperature 1. Predict by ``argmax``.
 
     Attributes
     ----------
@@ -135,7 +138,7 @@ class SoftMetricLoss(nn.Module):
 
     @property
     def metric(self) -> Metric:
-        """What is trained for."""
+        """The metric that is trained for."""
         return self.settings.metric
 
     @property

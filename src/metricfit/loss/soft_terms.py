@@ -2,13 +2,86 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
+import numpy as np
 import torch
 from torch import Tensor
 
+from metricfit.loss.operator import is_watched
 from metricfit.metrics import Constraint, Metric
-from metricfit.metrics.soft import soft_function
+from metricfit.metrics.soft import SoftFunction, soft_function
 
-__all__ = ["SoftConstraints", "SoftObjective"]
+__all__ = ["SoftConstraints", "SoftObjective", "Term", "measured"]
+
+
+class Term(NamedTuple):
+    """A multiple of a soft metric, and a number: ``offset + factor * metric``."""
+
+    function: SoftFunction
+    offset: float
+    factor: float
+
+
+def measured(terms: tuple[Term, ...], counts: Tensor, unit: Tensor | float) -> Tensor:
+    """Return the values of terms on counts of shape (4, ...), as a tensor of shape (terms, ...).
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> counts = torch.tensor([1.0, 1.0, 1.0, 1.0], dtype=torch.float64)
+    >>> measured((Term(soft_function(mf.f1), 1.0, -1.0),), counts, 1.0)
+    tensor([0.5000], dtype=torch.float64)
+    """
+    if counts.is_cpu and not torch.compiler.is_compiling() and not is_watched():
+        apply: Any = _OnHost.apply
+        values: Tensor = apply(counts, unit, terms)
+        return values
+    return _by_operators(terms, counts, unit)
+
+
+def _by_operators(terms: tuple[Term, ...], counts: Tensor, unit: Tensor | float) -> Tensor:
+    tp, fp, fn, tn = counts.unbind(0)
+    return torch.stack(
+        [offset + factor * function(tp, fp, fn, tn, unit) for function, offset, factor in terms]
+    )
+
+
+class _OnHost(torch.autograd.Function):
+    """Values and slopes by NumPy, which has a fraction of the cost per call on a few numbers."""
+
+    @staticmethod
+    def forward(ctx: Any, counts: Tensor, unit: Tensor | float, terms: tuple[Term, ...]) -> Tensor:
+        cells = counts.detach().numpy().astype(np.float64, copy=False)
+        rows = []
+        for function, offset, factor in terms:
+            value, slopes = function.with_slopes(cells, float(unit))
+            rows.append([offset + factor * value, *(factor * slope for slope in slopes)])
+        found = _table(rows, counts)
+        ctx.save_for_backward(counts)
+        ctx.slopes, ctx.unit, ctx.terms = found[:, 1:], unit, terms
+        return found[:, 0]
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        (gradient,) = gradients
+        if torch.is_grad_enabled():
+            # Second derivatives are asked for.
+            (counts,) = ctx.saved_tensors
+            values = _by_operators(ctx.terms, counts, ctx.unit)
+            (result,) = torch.autograd.grad(values, counts, gradient, create_graph=True)
+            return result, None, None
+        return (gradient.unsqueeze(1) * ctx.slopes).sum(0), None, None
+
+
+def _table(rows: list[list[Any]], counts: Tensor) -> Tensor:
+    """Return rows of numbers or arrays as a tensor, each of the shape of one count."""
+    shape = counts.shape[1:]
+    if counts.numel() > 4:
+        # A slope may be a number for all units.
+        rows = [[np.broadcast_to(entry, shape) for entry in row] for row in rows]
+    table = torch.tensor(np.asarray(rows), dtype=counts.dtype)
+    return table.reshape(*table.shape[:2], *shape)
 
 
 class SoftConstraints:
@@ -24,9 +97,10 @@ class SoftConstraints:
 
     def __init__(self, constraints: tuple[Constraint, ...]) -> None:
         self.constraints = constraints
-        self._parts = tuple(
-            (soft_function(bound.metric), bound.threshold, 1.0 if bound.sense == ">=" else -1.0)
-            for bound in constraints
+        signs = (1.0 if bound.sense == ">=" else -1.0 for bound in constraints)
+        self.terms = tuple(
+            Term(soft_function(bound.metric), sign * bound.threshold, -sign)
+            for bound, sign in zip(constraints, signs, strict=True)
         )
 
     def __call__(self, counts: Tensor, unit: Tensor | float) -> Tensor:
@@ -43,10 +117,7 @@ class SoftConstraints:
         -------
         Tensor, shape (..., constraints)
         """
-        cells = counts.unbind(0)
-        return torch.stack(
-            [sign * (threshold - function(*cells, unit)) for function, threshold, sign in self._parts], dim=-1
-        )
+        return measured(self.terms, counts, unit).movedim(0, -1)
 
     def __reduce__(self) -> tuple[type[SoftConstraints], tuple[tuple[Constraint, ...]]]:
         # Generated functions cannot be pickled.
@@ -65,12 +136,11 @@ class SoftObjective:
 
     def __init__(self, metric: Metric) -> None:
         self.metric = metric
-        self._function = soft_function(metric)
+        self.terms = (Term(soft_function(metric), 1.0, -1.0),)
 
     def __call__(self, counts: Tensor, unit: Tensor | float) -> Tensor:
         """Return the loss of counts of shape (4, ...)."""
-        result: Tensor = 1.0 - self._function(*counts.unbind(0), unit)
-        return result
+        return measured(self.terms, counts, unit)[0]
 
     def __reduce__(self) -> tuple[type[SoftObjective], tuple[Metric]]:
         return (type(self), (self.metric,))

@@ -1,8 +1,8 @@
-"""The metrics that come ready-made.
+"""The ready-made metrics.
 
 Where a formula is undefined, every one of them is 1 if the prediction can only equal the truth (no positives
-on either side, or no negatives) and 0 otherwise. scikit-learn leaves that choice to ``zero_division`` or
-decides otherwise; each docstring says where the two differ. The formulas are those of R. Fathony and J. Z.
+on either side, or no negatives) and 0 otherwise. scikit-learn has ``zero_division`` for these cases, or
+another value; each docstring says where the two differ. The formulas are those of R. Fathony and J. Z.
 Kolter, "AP-Perf: Incorporating generic performance metrics in differentiable learning", AISTATS 2020.
 """
 
@@ -40,7 +40,7 @@ __all__ = [
 
 @ready_made
 def accuracy(C: ConfusionMatrix) -> object:
-    """Share of samples predicted rightly.
+    """Share of samples that are predicted correctly.
 
     Equal to :func:`sklearn.metrics.accuracy_score` everywhere.
 
@@ -56,7 +56,7 @@ def accuracy(C: ConfusionMatrix) -> object:
 def precision(C: ConfusionMatrix) -> object:
     """Share of predicted positives that are positive; the positive predictive value.
 
-    Equal to :func:`sklearn.metrics.precision_score`, but 1 where nothing is predicted positive and nothing is
+    Equal to :func:`sklearn.metrics.precision_score`, but 1 if there are no predicted and no actual positives
     (scikit-learn: ``zero_division``).
 
     Examples
@@ -71,7 +71,7 @@ def precision(C: ConfusionMatrix) -> object:
 def recall(C: ConfusionMatrix) -> object:
     """Share of positives that are predicted positive; sensitivity, the true positive rate.
 
-    Equal to :func:`sklearn.metrics.recall_score`, but 1 where nothing is positive and nothing is predicted so
+    Equal to :func:`sklearn.metrics.recall_score`, but 1 if there are no actual and no predicted positives
     (scikit-learn: ``zero_division``).
 
     Examples
@@ -86,8 +86,8 @@ def recall(C: ConfusionMatrix) -> object:
 def specificity(C: ConfusionMatrix) -> object:
     """Share of negatives that are predicted negative; the true negative rate.
 
-    Equal to :func:`sklearn.metrics.recall_score` with ``pos_label=0``, but 1 where all is positive and all is
-    predicted so (scikit-learn: ``zero_division``).
+    Equal to :func:`sklearn.metrics.recall_score` with ``pos_label=0``, but 1 if all samples are positive and
+    predicted positive (scikit-learn: ``zero_division``).
 
     Examples
     --------
@@ -101,8 +101,8 @@ def specificity(C: ConfusionMatrix) -> object:
 def npv(C: ConfusionMatrix) -> object:
     """Share of predicted negatives that are negative; the negative predictive value.
 
-    Equal to :func:`sklearn.metrics.precision_score` with ``pos_label=0``, but 1 where all is predicted
-    positive and all is (scikit-learn: ``zero_division``).
+    Equal to :func:`sklearn.metrics.precision_score` with ``pos_label=0``, but 1 if all samples are predicted
+    positive and are positive (scikit-learn: ``zero_division``).
 
     Examples
     --------
@@ -114,10 +114,10 @@ def npv(C: ConfusionMatrix) -> object:
 
 @metric
 def fbeta(C: ConfusionMatrix, beta: float) -> object:
-    """Weighted harmonic mean of precision and recall, recall counting ``beta`` times as much.
+    """Weighted harmonic mean of precision and recall; recall counts ``beta`` times as much.
 
     C. J. van Rijsbergen, "Information Retrieval", 1979. Equal to :func:`sklearn.metrics.fbeta_score`, but 1
-    where nothing is positive and nothing is predicted so (scikit-learn: ``zero_division``).
+    if there are no actual and no predicted positives (scikit-learn: ``zero_division``).
 
     Examples
     --------
@@ -136,8 +136,8 @@ def f1(C: ConfusionMatrix) -> object:
     """Harmonic mean of precision and recall.
 
     C. J. van Rijsbergen, "Information Retrieval", 1979; also known as the Dice coefficient. Equal to
-    :func:`sklearn.metrics.f1_score`, but 1 where nothing is positive and nothing is predicted so
-    (scikit-learn: ``zero_division``).
+    :func:`sklearn.metrics.f1_score`, but 1 if there are no actual and no predicted positives (scikit-learn:
+    ``zero_division``).
 
     Examples
     --------
@@ -151,8 +151,8 @@ def f1(C: ConfusionMatrix) -> object:
 def f2(C: ConfusionMatrix) -> object:
     """F-beta with beta = 2: recall counts twice as much as precision.
 
-    Equal to :func:`sklearn.metrics.fbeta_score` with ``beta=2``, but 1 where nothing is positive and nothing
-    is predicted so (scikit-learn: ``zero_division``).
+    Equal to :func:`sklearn.metrics.fbeta_score` with ``beta=2``, but 1 if there are no actual and no
+    predicted positives (scikit-learn: ``zero_division``).
 
     Examples
     --------
@@ -169,8 +169,8 @@ def gm_precision_recall(C: ConfusionMatrix) -> object:
     """Geometric mean of precision and recall; the Fowlkes-Mallows index of two classes.
 
     E. B. Fowlkes and C. L. Mallows, "A method for comparing two hierarchical clusterings", JASA 1983. Not in
-    scikit-learn, but equal to the square root of ``precision_score * recall_score``; 1 where nothing is
-    positive and nothing is predicted so.
+    scikit-learn, but equal to the square root of ``precision_score * recall_score``; 1 if there are no actual
+    and no predicted positives.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def balanced_accuracy(C: ConfusionMatrix) -> object:
 
     K. H. Brodersen et al., "The balanced accuracy and its posterior distribution", ICPR 2010. Equal to
     :func:`sklearn.metrics.balanced_accuracy_score` where both classes occur. Where one class is missing,
-    scikit-learn warns and returns the share of the other; here the value is 1 if the prediction is all right
+    scikit-learn warns and returns the share of the other; here the value is 1 if all predictions are right
     and 0 otherwise.
 
     Examples
@@ -203,7 +203,7 @@ def informedness(C: ConfusionMatrix) -> object:
 
     D. M. W. Powers, "Evaluation: from precision, recall and F-measure to ROC, informedness, markedness and
     correlation", 2011. Equal to :func:`sklearn.metrics.balanced_accuracy_score` with ``adjusted=True`` where
-    both classes occur. Where one is missing, it is 1 if the prediction is all right and 0 otherwise.
+    both classes occur. Where one is missing, it is 1 if all predictions are right and 0 otherwise.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def markedness(C: ConfusionMatrix) -> object:
 
     D. M. W. Powers, "Evaluation: from precision, recall and F-measure to ROC, informedness, markedness and
     correlation", 2011. Not in scikit-learn, but equal to the sum of ``precision_score`` for both labels minus
-    1 where both are predicted. Where one is not, it is 1 if the prediction is all right and 0 otherwise.
+    1 where both are predicted. Where one is not, it is 1 if all predictions are right and 0 otherwise.
 
     Examples
     --------
@@ -268,9 +268,9 @@ def jaccard(C: ConfusionMatrix) -> object:
     """Intersection over union of the true and the predicted positives; the threat score.
 
     P. Jaccard, "Étude comparative de la distribution florale dans une portion des Alpes et du Jura", 1901.
-    Equal to :func:`sklearn.metrics.jaccard_score`, but 1 where nothing is positive and nothing is predicted
-    so (scikit-learn: ``zero_division``). It is a monotone function of F1, ``f1 / (2 - f1)``, so that the two
-    rank predictions in the same order. Not playable: it is scored, and trained softly.
+    Equal to :func:`sklearn.metrics.jaccard_score`, but 1 if there are no actual and no predicted positives
+    (scikit-learn: ``zero_division``). It is an increasing function of F1, ``f1 / (2 - f1)``, so both rank
+    predictions in the same order. Not playable: use :class:`metricfit.SoftMetricLoss`.
 
     Examples
     --------
@@ -286,8 +286,8 @@ def g_mean(C: ConfusionMatrix) -> object:
 
     M. Kubat and S. Matwin, "Addressing the curse of imbalanced training sets", ICML 1997. Not in
     scikit-learn, but equal to the square root of ``recall_score`` for both labels multiplied. Where one class
-    is missing, it is 1 if the prediction is all right and 0 otherwise. Not playable: it is scored, and
-    trained softly.
+    is missing, it is 1 if all predictions are right and 0 otherwise. Not playable: use
+    :class:`metricfit.SoftMetricLoss`.
 
     Examples
     --------

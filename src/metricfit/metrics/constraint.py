@@ -108,7 +108,7 @@ def constrain(metric: Metric, sense: Literal[">=", "<="], threshold: object) -> 
         )
     bound = float(threshold)
     if math.isnan(bound):
-        raise ValueError(f"{metric.name} {sense} NaN is no constraint; give a number")
+        raise ValueError(f"{metric.name} {sense} NaN is not a constraint; give a number")
     if metric.constraints:
         raise ValueError(
             f"{metric.name} has constraints of its own and cannot be bounded; bound the plain metric instead"

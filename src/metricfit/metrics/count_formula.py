@@ -1,4 +1,4 @@
-"""Formulas that are not affine in TP: they are scored and trained softly, and have no table."""
+"""Formulas that are not affine in TP: for scores and ``SoftMetricLoss``, without a table."""
 
 from __future__ import annotations
 

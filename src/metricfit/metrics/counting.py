@@ -91,8 +91,7 @@ def checked_weights(sample_weight: npt.ArrayLike | None, samples: int) -> Weight
     """
     if sample_weight is None:
         return None
-    _refuse_masked(sample_weight, "sample_weight")
-    weights = np.asarray(sample_weight)
+    weights = _array(sample_weight, "sample_weight")
     if weights.shape != (samples,):
         raise ValueError(
             f"sample_weight has the shape {weights.shape}; give one weight for each of {samples} samples"
@@ -104,6 +103,8 @@ def checked_weights(sample_weight: npt.ArrayLike | None, samples: int) -> Weight
         raise ValueError("sample_weight must be finite and not negative")
     if not weights.any():
         raise ValueError("all weights in sample_weight are 0; a metric of no samples is undefined")
+    if weights.max() > np.finfo(np.float64).max / samples:
+        raise ValueError("the sum of sample_weight is infinite; divide the weights by their mean")
     whole = (weights == np.floor(weights)).all() and weights.sum() < 2**53
     return weights.astype(np.int64) if whole else weights
 
@@ -126,8 +127,7 @@ def _total(cell: BoolArray, weights: Weights | None) -> Count:
 
 
 def _column(labels: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
-    _refuse_masked(labels, name)
-    array = np.asarray(labels)
+    array = _array(labels, name)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -140,9 +140,7 @@ def _column(labels: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
 
 
 def _indicators(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> tuple[BoolArray, BoolArray]:
-    _refuse_masked(y_true, "y_true")
-    _refuse_masked(y_pred, "y_pred")
-    truth, predicted = np.asarray(y_true), np.asarray(y_pred)
+    truth, predicted = _array(y_true, "y_true"), _array(y_pred, "y_pred")
     if truth.shape != predicted.shape:
         raise ValueError(
             f"y_true has the shape {truth.shape} and y_pred {predicted.shape}; give one prediction per label"
@@ -188,12 +186,20 @@ def _positives(array: npt.NDArray[Any], name: str, pos_label: object) -> BoolArr
     return positive
 
 
-def _refuse_masked(labels: object, name: str) -> None:
-    if np.ma.isMaskedArray(labels):
+def _array(given: Any, name: str) -> npt.NDArray[Any]:
+    if np.ma.isMaskedArray(given):
         raise ValueError(
             f"{name} is a masked array, whose mask would be ignored; leave the masked samples out of both "
             "arrays, for instance with y[~mask]"
         )
+    if hasattr(given, "toarray") and not hasattr(given, "__array__"):
+        raise ValueError(f"{name} is a sparse matrix; give {name}.toarray()")
+    try:
+        return np.asarray(given)
+    except RuntimeError as error:
+        # PyTorch does not convert tensors that require a gradient.
+        reason = str(error).rstrip(".")
+        raise ValueError(f"{name} is no array: {reason}; a score has no gradient") from error
 
 
 def _refuse_other_shape(truth: npt.NDArray[Any], predicted: npt.NDArray[Any]) -> None:

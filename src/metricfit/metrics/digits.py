@@ -16,7 +16,7 @@ __all__ = ["TOO_LARGE", "Count", "degree_in_tp", "depends_on", "value_at", "why_
 Count: TypeAlias = int | Fraction
 
 DIGITS = 160
-# Rounding may take so many of them.
+# How many of them rounding may take.
 TOLERANCE = 30
 # Beyond 2**LARGEST_POWER a number counts as undefined: its exponential could not be written down.
 LARGEST_POWER = 4000

@@ -1,10 +1,10 @@
-"""The error a formula is refused with."""
+"""The error for formulas that are not supported."""
 
 __all__ = ["UnsupportedMetricError"]
 
 
 class UnsupportedMetricError(ValueError):
-    """A formula that is no metric, or a metric that cannot be played; the message names the term.
+    """A formula that is not a metric, or a metric that cannot be played; the message names the term.
 
     Examples
     --------

@@ -129,7 +129,7 @@ def on_border(k: Any, l: Any, n: Any) -> Any:
 
 
 def only_right(k: Any, l: Any, n: Any) -> Any:
-    """Return whether a prediction of so many positives can only equal a truth of so many.
+    """Return whether a prediction with `k` positives can only equal a truth with `l` positives.
 
     Examples
     --------

@@ -33,7 +33,7 @@ def refuse_oversized(written: sp.Expr) -> None:
     for number in written.atoms(sp.Number):
         if number.is_finite and number != 0 and not 1 / MAX_MAGNITUDE <= abs(number) <= MAX_MAGNITUDE:
             raise UnsupportedMetricError(
-                f"the constant {number.evalf(6)} is beyond the range 1e-60 to 1e60 of a formula"
+                f"the constant {number.evalf(6)!s} is beyond the range 1e-60 to 1e60 of a formula"
             )
     for power in written.atoms(sp.Pow):
         if power.exp.is_number and abs(power.exp) > MAX_EXPONENT:

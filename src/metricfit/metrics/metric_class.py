@@ -40,11 +40,10 @@ class Metric(Boundable, Scored):
     (``mf.f1``). They are immutable, and equal when their formulas, special cases and constraints mean the
     same: the name does not matter, nor how the formula is spelled.
 
-    There are two kinds of support. Every metric can be scored, and trained
-    softly (``SoftMetricLoss``). If the formula is affine in the true positives, once the numbers of
-    predicted and actual positives are fixed, the metric is `playable`: it has tables, a game
-    (:func:`metricfit.solve`) and a convex loss (:class:`metricfit.MetricLoss`). Those raise
-    :class:`UnsupportedMetricError` for any other metric.
+    There are two kinds of support. Every metric can be scored, and trained with ``SoftMetricLoss``. If the
+    formula is affine in the true positives, once the numbers of predicted and actual positives are fixed, the
+    metric is `playable`: it has tables, a game (:func:`metricfit.solve`) and a convex loss
+    (:class:`metricfit.MetricLoss`). Those raise :class:`UnsupportedMetricError` for any other metric.
 
     Attributes
     ----------
@@ -63,7 +62,7 @@ class Metric(Boundable, Scored):
     playable : bool
         Whether the metric, with its constraints, can be played as a game.
     why_not_playable : str or None
-        If not, the sentence that names the term.
+        If not, the reason, which names the term.
 
     Examples
     --------
@@ -124,7 +123,7 @@ class Metric(Boundable, Scored):
 
     @property
     def why_not_playable(self) -> str | None:
-        """The sentence that names the term that cannot be played, or None.
+        """The reason why the metric cannot be played, which names the term, or None.
 
         Examples
         --------
@@ -153,8 +152,8 @@ class Metric(Boundable, Scored):
 
         It is meant for code that is generated from the formula, such as that of a soft loss. Constants are
         exact fractions. The expression is the formula as it was written, unless that is 0/0 at some counts
-        where the metric has a value; then common factors are cancelled. Constraints play no part in it: ask
-        ``constraint.metric`` of each for its own.
+        where the metric has a value; then common factors are cancelled. Constraints are not included: use
+        ``constraint.metric`` of each.
 
         Examples
         --------
@@ -195,7 +194,7 @@ class Metric(Boundable, Scored):
         """Return ``alpha`` and ``beta`` for every number of predicted and actual positives of ``n`` samples.
 
         With ``k`` predicted positives, ``l`` actual positives and ``tp`` of them in both, the metric is
-        ``alpha[k, l] * tp + beta[k, l]``. Constraints play no part in it.
+        ``alpha[k, l] * tp + beta[k, l]``. Constraints are not included.
 
         Parameters
         ----------
@@ -272,8 +271,8 @@ class Metric(Boundable, Scored):
         Parameters
         ----------
         k : int or float
-            A number of items, or a share of them between 0 and 1, at least one item. Of fewer items than `k`
-            all are chosen.
+            A number of items, or a share of them between 0 and 1, which is at least one item. If there are
+            fewer than `k` items, all are chosen.
 
         Examples
         --------
@@ -307,8 +306,8 @@ class Metric(Boundable, Scored):
     def with_special_cases(self, *, positive: bool = False, negative: bool = False) -> Self:
         """Return this metric with the special cases of the paper forced, where its formula is defined too.
 
-        Without them a metric that is undefined for want of positives or negatives is 1 if the prediction can
-        only equal the truth, and 0 otherwise.
+        Without them a metric that is undefined because there are no positives or no negatives is 1 if the
+        prediction can only equal the truth, and 0 otherwise.
 
         Parameters
         ----------

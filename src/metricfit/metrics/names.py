@@ -8,7 +8,7 @@ import re
 from metricfit.metrics.builtin import BUILT_IN
 from metricfit.metrics.confusion import CELLS, SUMS
 
-__all__ = ["canonical", "hint", "known_metric"]
+__all__ = ["canonical", "hint", "known_metric", "other_names"]
 
 ALIASES = {
     "acc": "accuracy",
@@ -100,6 +100,17 @@ def canonical(name: str) -> str:
     return ALIASES.get(plain, plain)
 
 
+def other_names(name: str) -> list[str]:
+    """Return the other names by which a ready-made metric or family is known.
+
+    Examples
+    --------
+    >>> other_names("recall")[:2]
+    ['sensitivity', 'tpr']
+    """
+    return [other for other, meant in ALIASES.items() if meant == name]
+
+
 def known_metric(name: str) -> bool:
     """Return whether `canonical` finds a ready-made metric.
 
@@ -133,6 +144,6 @@ def hint(name: str) -> str:
             f"{guess} counts mistakes: it is 1 - {right}; take {right}, or bound it, as in {right} >= 0.9; "
         )
     if guess in _OF_SCORES:
-        return f"{guess} is of scores and not of one confusion matrix, so that no formula gives it; "
+        return f"{guess} judges scores and not one confusion matrix, so it cannot be a formula; "
     meant = f"{guess}, which is {ALIASES[guess]}" if guess in ALIASES else guess
     return f"did you mean {meant}? "

@@ -71,6 +71,9 @@ def normalise(expression: object) -> NormalForm | CountForm:
         return _without_tp(written, counts)
     if degree == 2:
         return _not_affine(written, counts)
+    if degree is None:
+        # The check of its values refuses it; SymPy might take minutes to bring it over one denominator.
+        return CountForm(counts, "it has no value at most confusion matrices")
     if term_count(counts) > MAX_TERMS:
         raise UnsupportedMetricError(
             f"the formula would expand to more than {MAX_TERMS} terms; write it with fewer products of sums"

@@ -1,4 +1,4 @@
-"""Scoring predictions: averages over labels, and constraints that rank what breaks them below the rest."""
+"""Scores of predictions: averages over labels, and lower scores for predictions that violate a constraint."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ class Scored:
     ) -> Any:
         """Measure predictions by this metric.
 
-        With constraints, the score of predictions that meet them is that of the metric alone. If they break
-        one, it is the lower end of the metric's range less the largest violation, so that every prediction
-        that meets the constraints scores higher. Precision under ``recall >= 0.8`` is -0.1 at a recall of
-        0.7. If the metric has no lower end, the worst value on these labels takes its place. The plain
-        number is that of :attr:`objective`.
+        With constraints, the score of predictions that meet them is that of the metric alone. If they violate
+        one, it is the lowest value of the metric minus the largest violation, so every prediction that meets
+        the constraints scores higher. Precision with ``recall >= 0.8`` is -0.1 at a recall of 0.7. If the
+        metric has no lowest value, the worst value on these labels is used. :attr:`objective` is the metric
+        without its constraints.
 
         Parameters
         ----------

@@ -8,15 +8,20 @@ the metric. Where the formula is undefined, the rule of the border holds in a sm
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import sympy as sp
 
 from metricfit.metrics.confusion import ConfusionMatrix
 from metricfit.metrics.metric_class import Metric
 
-__all__ = ["SoftFormula", "soft_formula", "soft_function"]
+__all__ = ["SoftFormula", "SoftFunction", "soft_formula", "soft_function"]
+
+FloatArray = npt.NDArray[np.float64]
 
 EDGE = 1e-6
 """A sum of counts well below this share of an item counts as zero."""
@@ -26,6 +31,7 @@ MAX_TERMS = 60
 """Sums are expanded, so that differences of counts cancel, up to this many terms."""
 
 TP, FP, FN, TN, SHIFTED, STEEP = sp.symbols("tp fp fn tn shift steepness", nonnegative=True)
+CELLS = TP, FP, FN, TN
 _C = ConfusionMatrix
 _IN_CELLS = {_C.tp: TP, _C.fp: FP, _C.fn: FN, _C.tn: TN}
 # Predicted and actual positives of five samples: none, some, all.
@@ -63,7 +69,7 @@ def soft_formula(metric: Metric) -> SoftFormula:
     1/(steepness*(fn + tp)**2 + 1)
     """
     formula = _expanded(sp.together(metric.expression_in_counts().xreplace(_IN_CELLS)))
-    inside = _with_float_constants(formula.xreplace({cell: cell + SHIFTED for cell in (TP, FP, FN, TN)}))
+    inside = _with_float_constants(formula.xreplace({cell: cell + SHIFTED for cell in CELLS}))
     undefined = [
         (row, column)
         for row in range(3)
@@ -82,9 +88,8 @@ def soft_formula(metric: Metric) -> SoftFormula:
     return SoftFormula(inside, sp.expand(edge).xreplace(nearness), sure.xreplace(nearness))
 
 
-@lru_cache(maxsize=256)
-def soft_function(metric: Metric) -> Callable[..., Any]:
-    """Return a function of four tensors, ``tp, fp, fn, tn``, and the weight of one item.
+class SoftFunction:
+    """A soft metric as a function of counts and the weight of one item, in PyTorch and in NumPy.
 
     Near undefined values its derivative is that of the formula, faded out.
 
@@ -93,33 +98,79 @@ def soft_function(metric: Metric) -> Callable[..., Any]:
     >>> import torch
     >>> import metricfit as mf
     >>> tp, fp, fn, tn = torch.tensor([1.5, 0.5, 0.5, 1.5], dtype=torch.float64)
-    >>> soft_function(mf.precision)(tp, fp, fn, tn, 1.0)
+    >>> SoftFunction(mf.precision)(tp, fp, fn, tn, 1.0)
     tensor(0.7500, dtype=torch.float64)
     """
-    # PyTorch is imported only when the code of soft counts is asked for.
-    import torch
 
-    formula = soft_formula(metric)
-    inside = _printed([TP, FP, FN, TN, SHIFTED], formula.inside)
-    if formula.edge == 0:
+    def __init__(self, metric: Metric) -> None:
+        formula = soft_formula(metric)
+        self._inside = _printed([*CELLS, SHIFTED], formula.inside, "torch")
+        self._rule = None
+        if formula.edge != 0:
+            self._rule = _printed([*CELLS, STEEP], [formula.edge, formula.sure], "torch")
+        slopes = [sp.diff(formula.inside, cell) for cell in CELLS]
+        everything = [formula.edge, formula.sure, formula.inside, *slopes]
+        self._of_numbers = _printed([*CELLS, SHIFTED, STEEP], everything, "math")
+        self._of_arrays = _printed([*CELLS, SHIFTED, STEEP], everything, "numpy")
 
-        def defined(tp: Any, fp: Any, fn: Any, tn: Any, unit: Any) -> Any:
-            return inside(tp, fp, fn, tn, SHIFT * unit)
+    def __call__(self, tp: Any, fp: Any, fn: Any, tn: Any, unit: Any) -> Any:
+        """Return the value for tensors, differentiable."""
+        inside = self._inside(tp, fp, fn, tn, SHIFT * unit)
+        if self._rule is None:
+            return inside
+        # PyTorch is imported only when soft counts are measured.
+        import torch
 
-        return defined
-    rule = _printed([TP, FP, FN, TN, STEEP], [formula.edge, formula.sure])
-
-    def value(tp: Any, fp: Any, fn: Any, tn: Any, unit: Any) -> Any:
         with torch.no_grad():
-            edge, sure = rule(tp, fp, fn, tn, 1.0 / (EDGE * EDGE * unit * unit))
-        return (1.0 - edge) * inside(tp, fp, fn, tn, SHIFT * unit) + sure
+            edge, sure = self._rule(tp, fp, fn, tn, _steepness(unit))
+        return (1.0 - edge) * inside + sure
 
-    return value
+    def with_slopes(self, cells: FloatArray, unit: float) -> tuple[Any, list[Any]]:
+        """Return the value for counts of shape (4, ...), and the derivatives with respect to them.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import metricfit as mf
+        >>> value, slopes = SoftFunction(mf.precision).with_slopes(np.array([3.0, 1.0, 1.0, 3.0]), 1.0)
+        >>> round(value, 6), [round(slope, 6) for slope in slopes]
+        (0.75, [0.0625, -0.1875, 0.0, 0.0])
+        """
+        further = SHIFT * unit, _steepness(unit)
+        edge, sure, inside, *slopes = self._evaluated(cells, further)
+        faded = 1.0 - edge
+        return faded * inside + sure, [faded * slope for slope in slopes]
+
+    def _evaluated(self, cells: FloatArray, further: tuple[float, float]) -> Any:
+        if cells.size == 4:
+            # One unit is the usual case, and numbers are much faster than arrays of one number.
+            with suppress(ZeroDivisionError, ValueError, OverflowError):
+                return self._of_numbers(*cells.ravel().tolist(), *further)
+        # As in PyTorch, what is divided by zero is infinite or no number.
+        with np.errstate(all="ignore"):
+            return self._of_arrays(*cells, *further)
 
 
-def _printed(symbols: list[sp.Symbol], expressions: Any) -> Callable[..., Any]:
-    function: Callable[..., Any] = sp.lambdify(symbols, expressions, modules="torch", cse=True)
+@lru_cache(maxsize=256)
+def soft_function(metric: Metric) -> SoftFunction:
+    """Return the function of a metric, whose code is generated once.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> soft_function(mf.f1) is soft_function(mf.f1)
+    True
+    """
+    return SoftFunction(metric)
+
+
+def _printed(symbols: list[sp.Symbol], expressions: Any, module: str) -> Callable[..., Any]:
+    function: Callable[..., Any] = sp.lambdify(symbols, expressions, modules=module, cse=True)
     return function
+
+
+def _steepness(unit: Any) -> Any:
+    return 1.0 / (EDGE * EDGE * unit * unit)
 
 
 def _nearness(count: sp.Expr) -> sp.Expr:

@@ -157,7 +157,7 @@ class Coefficients(Evaluation):
             return f"{self.formula} exceeds the range of float64 {cell}; use fewer samples"
         return (
             f"{self.formula} is not supported: {reason} {cell}; a formula may be undefined only where pp or "
-            "ap is 0 or equal to all, and complex nowhere"
+            "ap is 0 or equal to all, and never complex"
         )
 
 

@@ -67,8 +67,8 @@ def checked(expression: object) -> sp.Expr:
     for symbol in sorted(written.free_symbols, key=str):
         if symbol not in _in_counts():
             raise UnsupportedMetricError(
-                f"{formula_text(written)} holds {symbol}, which is not on the confusion matrix; write it "
-                f"with the cells {', '.join(CELLS)} and the sums {', '.join(SUMS)}"
+                f"{formula_text(written)} holds {symbol}, which is not a count of the confusion matrix; "
+                f"write it with the cells {', '.join(CELLS)} and the sums {', '.join(SUMS)}"
             )
     refuse_unreal(written, written)
     for part in sp.preorder_traversal(written):
@@ -87,11 +87,11 @@ def unsupported(written: sp.Expr, reason: str) -> UnsupportedMetricError:
 
 
 def refuse_unreal(written: sp.Expr, expression: sp.Expr) -> None:
-    """Refuse a formula of which one form holds the imaginary unit, infinity or NaN."""
-    if expression.has(sp.I):
-        raise unsupported(written, "it takes the root or log of a negative number; a metric must be real")
+    """Refuse a formula if it holds the imaginary unit, infinity or NaN in one of its forms."""
     if expression.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
         raise unsupported(written, "it divides by zero, or holds an infinite or undefined constant")
+    if any(part.is_number and part.is_extended_real is False for part in sp.preorder_traversal(expression)):
+        raise unsupported(written, "it takes the root or log of a negative number; a metric must be real")
 
 
 def exact(written: sp.Expr) -> sp.Expr:

@@ -1,4 +1,4 @@
-"""How sure a score is: bootstrap intervals of metrics.
+"""Bootstrap intervals of metrics.
 
 Drawing rows with replacement is drawing the cells of the confusion matrix from a multinomial distribution, so
 that rows are drawn only if they have weights.
@@ -80,7 +80,7 @@ def _scores(metric: Metric, cells: FloatArray) -> FloatArray:
 
 
 def resampled(kinds: npt.NDArray[np.int64], count: int, weights: npt.ArrayLike | None) -> FloatArray:
-    """Return how often each of so many kinds of rows occurs in resampled test sets, one per line.
+    """Return how often each kind of row occurs in resampled test sets, one set per line.
 
     Examples
     --------

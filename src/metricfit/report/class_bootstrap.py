@@ -1,4 +1,4 @@
-"""How sure a score of several classes is: bootstrap intervals of averages over classes."""
+"""Bootstrap intervals of averages over classes."""
 
 from __future__ import annotations
 

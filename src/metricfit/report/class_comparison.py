@@ -1,4 +1,4 @@
-"""What there is to report of a target of more than two classes."""
+"""Comparisons of classifiers of more than two classes."""
 
 from __future__ import annotations
 

@@ -32,7 +32,10 @@ def class_scores(comparison: ClassComparison) -> str:
     )
     heads = ["class", "actual", "predicted", *(metric.name for metric in metrics)]
     head = "".join(f"<th scope=col>{escape(name)}</th>" for name in heads)
-    return f"<div class=scroll><table class=scores><tr>{head}</tr>{rows}</table></div>"
+    return (
+        f"<div class=scroll><table class=scores><thead><tr>{head}</tr></thead>"
+        f"<tbody>{rows}</tbody></table></div>"
+    )
 
 
 def class_confusion(comparison: ClassComparison) -> str:

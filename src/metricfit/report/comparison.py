@@ -1,4 +1,4 @@
-"""What there is to report: several classifiers, judged by one metric on the same rows."""
+"""Comparisons of several classifiers by one metric on the same rows."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Method:
     name : str
         Such as "cross-entropy".
     margins : ndarray
-        The scores of the test rows, less the threshold: positive is predicted above 0. Of several classes
-        one column each, of which the largest is predicted.
+        The scores of the test rows, less the threshold: positive is predicted above 0. With several classes
+        there is one column each, and the largest is predicted.
     epochs : list of dict
         What was recorded of each epoch, ``valid_metric`` among it.
     best_epoch : int
@@ -43,7 +43,7 @@ class Method:
     probabilities : ndarray, optional
         The calibrated probabilities that the test rows are positive.
     constant : bool
-        Whether it says the same of every row.
+        Whether it predicts the same for every row.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Importance:
 
 @dataclass(frozen=True)
 class ColumnReport:
-    """What became of a column of the table.
+    """How a column of the table was used.
 
     Examples
     --------
@@ -112,13 +112,13 @@ class Comparison:
     notes : tuple of str
         Sentences to show.
     facts : dict of str to str
-        Small facts to show.
+        Facts to show, by name.
     weights : ndarray, optional
         How much each test row counts.
     importance : tuple of Importance
         Of the columns for the first classifier.
     columns : tuple of ColumnReport
-        What became of the columns.
+        How the columns were used.
 
     Examples
     --------
@@ -150,8 +150,13 @@ class Comparison:
         return f"{len(self.labels)}, of which {int(self.labels.sum())} positive"
 
     def further(self, method: Method) -> dict[str, float]:
-        """Return the other scores that are always shown."""
+        """Return the other scores that are always reported."""
         return {metric.name: self.score(metric, method) for metric in (mf.precision, mf.recall)}
+
+    def beside(self, method: Method) -> dict[str, float]:
+        """Return the other scores without those that a table shows as the metric or a constraint."""
+        shown = {self.name, *(constraint.metric.name for constraint in self.metric.constraints)}
+        return {name: value for name, value in self.further(method).items() if name not in shown}
 
     def value(self, method: Method) -> float:
         """Return the metric of a method on the test rows, whether it meets the constraints or not."""
@@ -268,7 +273,7 @@ def in_words(comparison: Comparison) -> tuple[str, ...]:
             line = f"{first.name} is {compared} than {other.name} by {abs(gain):.3f} "
             line += between if gain > 0 else f"(95 % interval {-interval.high:.3f} to {-interval.low:.3f})"
         if interval.low <= 0.0 <= interval.high and gain:
-            line += "; the test rows do not settle which is better"
+            line += "; the test rows are too few to say which is better"
         lines.append(line + _about_constraints(comparison, first, other) + ".")
     return tuple(lines)
 

@@ -26,7 +26,7 @@ __all__ = [
 BINS = 30
 # Curves of large test sets are thinned out to so many points, which is more than the eye can tell.
 POINTS = 400
-# So many columns are shown, and so many groups of rows for calibration, of about so many positives at least.
+# The most columns that are shown, the most groups of rows for calibration, the fewest positives of a group.
 COLUMNS, GROUPS, POSITIVES = 20, 10, 5
 
 
@@ -71,7 +71,7 @@ def precision_recall(comparison: Comparison) -> str:
 
 
 def score_histograms(comparison: Comparison) -> str:
-    """Return, for every method, where the scores of positives and of negatives lie."""
+    """Return, for every method, histograms of the scores of positives and of negatives."""
     return "".join(
         f"<div><p class=legend>{escape(method.name)}</p>{_histogram(comparison.labels, method)}</div>"
         for _, method in drawn(comparison)
@@ -79,7 +79,7 @@ def score_histograms(comparison: Comparison) -> str:
 
 
 def drawn(comparison: Comparison) -> list[tuple[int, Method]]:
-    """Return the methods that have a curve, those that do not say the same of every row, with their index."""
+    """Return the methods that have a curve, all but the constant ones, with their index."""
     return [(index, one) for index, one in enumerate(comparison.methods) if not one.constant]
 
 
@@ -92,7 +92,7 @@ def metric_by_threshold(comparison: Comparison) -> str:
         "Metric against threshold",
         (float(curve.thresholds[0]), float(curve.thresholds[-1])),
         limits,
-        "threshold, from the chosen one",
+        "threshold minus the chosen one",
         comparison.metric.name,
     )
     low, high = curve.best
@@ -136,7 +136,8 @@ def training_curves(comparison: Comparison) -> str:
     values = [epoch["valid_metric"] for method in comparison.methods for epoch in method.epochs]
     longest = max((len(method.epochs) for method in comparison.methods), default=1)
     limits = (min(values, default=0.0), max(values, default=1.0))
-    plot = Plot("Training curves", (1, max(longest, 2)), limits, "epoch", f"{comparison.name}, held-out rows")
+    axis = f"{comparison.name}, held-out rows"
+    plot = Plot("Training curves", (1, max(longest, 2)), limits, "epoch", axis, counted=True)
     for index, method in enumerate(comparison.methods):
         epochs = list(range(1, len(method.epochs) + 1))
         plot.line(epochs, [epoch["valid_metric"] for epoch in method.epochs], f"series-{index}", method.name)
@@ -149,7 +150,7 @@ def training_curves(comparison: Comparison) -> str:
 
 
 def _histogram(labels: npt.NDArray[np.int64], method: Method) -> str:
-    # A few far scores would squeeze all others into one bar; they are put at the border.
+    # A few extreme scores would squeeze all others into one bar, so they are drawn at the border.
     low, high = np.quantile(method.margins, [0.01, 0.99])
     edges = np.linspace(min(low, 0.0), max(high, 0.0), BINS + 1)
     if edges[-1] <= edges[0]:
@@ -164,7 +165,7 @@ def _histogram(labels: npt.NDArray[np.int64], method: Method) -> str:
         f"Scores of {method.name}",
         (edges[0], edges[-1]),
         (0.0, top),
-        "score less threshold",
+        "score minus threshold",
         "share of class",
     )
     plot.bars(list(edges), list(heights[0]), "negative", "negatives")
@@ -206,7 +207,7 @@ def _calibration(
 
 
 def _draw_constraint(plot: Plot, constraint: mf.Constraint, labels: npt.NDArray[np.int64]) -> None:
-    """Draw where a constraint just holds, for the metrics that have a place in these axes."""
+    """Draw where a constraint just holds, for metrics that can be drawn on these axes."""
     tip = str(constraint)
     if constraint.metric == mf.recall:
         plot.rule(x=constraint.threshold, tip=tip)

@@ -1,4 +1,4 @@
-"""The report: one page with everything in it, which needs nothing from anywhere else."""
+"""The report: one self-contained page."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _section(index: int, comparison: Comparison) -> str:
 
 
 def _figures(comparison: Comparison) -> list[tuple[str, str, str, str]]:
-    """Return the name, heading, drawing and caption of every figure there is something for."""
+    """Return the name, heading, drawing and caption of every figure that has data."""
     first = comparison.methods[0].name
     if isinstance(comparison, ClassComparison):
         return _class_figures(comparison)
@@ -96,20 +96,20 @@ def _figures(comparison: Comparison) -> list[tuple[str, str, str, str]]:
     ]
     if not comparison.methods[0].constant:
         caption = (
-            f"On the test rows, for {first}. The dot is the chosen threshold. The band holds 95 % of "
-            "resampled test sets; the best threshold of 95 % of them lies in the grey strip."
+            f"On the test rows, for {first}. The dot is the chosen threshold. The coloured band holds 95 % "
+            "of resampled test sets, and the grey strip the best threshold of 95 % of them."
         )
         found.append(("threshold", "Metric against threshold", metric_by_threshold(comparison), caption))
     if any(method.probabilities is not None for method in comparison.methods):
         caption = (
-            "Test rows in groups of similar probability: how many are positive. On the dashed line the "
-            "probabilities are right."
+            "The share of positives among test rows with similar predicted probabilities. On the dashed line "
+            "the probabilities are right."
         )
         found.append(("calibration", "Calibration", calibration_curves(comparison), caption))
     found += _common_figures(comparison)
     caption = (
-        "Shares of the positives and of the negatives among the test rows; rows right of the dashed line "
-        "are predicted positive."
+        "How the scores of the positive and of the negative test rows are distributed. Rows to the right of "
+        "the dashed line are predicted positive."
     )
     found.append(("scores", "Scores", score_histograms(comparison), caption))
     return found
@@ -129,8 +129,8 @@ def _common_figures(comparison: Comparison) -> list[tuple[str, str, str, str]]:
     found = []
     if comparison.importance:
         caption = (
-            f"By how much {comparison.name} of {comparison.methods[0].name} falls when the values of a "
-            "column are shuffled among test rows. Columns that say the same share their importance."
+            f"For {comparison.methods[0].name}: by how much {comparison.name} falls if the values of a "
+            "column are shuffled. Columns with the same information share their importance."
         )
         found.append(("importance", "Importance of columns", importances(comparison.importance), caption))
     if any(method.epochs for method in comparison.methods):
@@ -203,7 +203,7 @@ def _curve_caption(comparison: Comparison) -> str:
 def _training_caption(comparison: Comparison) -> str:
     caption = "The metric on the held-out rows after every epoch; dots are the epochs that were kept."
     if comparison.metric.constraints:
-        caption += " Epochs that meet the constraints there come before those that do not."
+        caption += " Epochs that meet the constraints there are preferred to those that do not."
     return caption
 
 

@@ -11,12 +11,14 @@ __all__ = ["Plot", "bar_chart"]
 WIDTH, HEIGHT = 420, 300
 LEFT, RIGHT, TOP, BOTTOM = 54, 12, 12, 40
 TICKS = 5
-# Letters of a name that fit beside a bar.
+# The most characters of a name that fit beside a bar.
 NAME = 22
 
 
 class Plot:
     """Axes with lines, bars and marks on them; y grows upwards, and classes name the colours.
+
+    With `counted`, x is labelled by whole numbers only.
 
     Examples
     --------
@@ -27,11 +29,18 @@ class Plot:
     """
 
     def __init__(
-        self, title: str, x_range: tuple[float, float], y_range: tuple[float, float], x_name: str, y_name: str
+        self,
+        title: str,
+        x_range: tuple[float, float],
+        y_range: tuple[float, float],
+        x_name: str,
+        y_name: str,
+        *,
+        counted: bool = False,
     ) -> None:
         self.title = title
         self._x, self._y = _widened(x_range), _widened(y_range)
-        self._parts = self._axes(x_name, y_name)
+        self._parts = self._axes(x_name, y_name, counted)
 
     def line(self, xs: Sequence[float], ys: Sequence[float], style: str, tip: str = "") -> None:
         """Draw a line through points."""
@@ -91,7 +100,7 @@ class Plot:
         low, high = self._y
         return HEIGHT - BOTTOM - (min(max(y, low), high) - low) / (high - low) * (HEIGHT - TOP - BOTTOM)
 
-    def _axes(self, x_name: str, y_name: str) -> list[str]:
+    def _axes(self, x_name: str, y_name: str, counted: bool) -> list[str]:
         parts = []
         for value in _round_values(*self._y):
             y = self._py(value)
@@ -99,7 +108,7 @@ class Plot:
             parts.append(
                 f'<text class="tick" x="{LEFT - 5}" y="{y + 4:.1f}" text-anchor="end">{value:.3g}</text>'
             )
-        for value in _round_values(*self._x):
+        for value in _round_values(*self._x, whole=counted):
             x = self._px(value)
             place = f'x="{x:.1f}" y="{HEIGHT - BOTTOM + 15}" text-anchor="middle"'
             parts.append(f'<text class="tick" {place}>{value:.3g}</text>')
@@ -148,11 +157,12 @@ def _widened(limits: tuple[float, float]) -> tuple[float, float]:
     return (low, high) if high - low > 1e-12 * max(abs(low), abs(high), 1.0) else (low - 0.5, high + 0.5)
 
 
-def _round_values(low: float, high: float) -> list[float]:
+def _round_values(low: float, high: float, *, whole: bool = False) -> list[float]:
     """Return about `TICKS` round numbers between two values."""
-    rough = (high - low) / TICKS
+    rough = max((high - low) / TICKS, 1.0 if whole else 0.0)
     power = 10.0 ** math.floor(math.log10(rough))
-    step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * (1 - 1e-9))
+    factors = (1, 2, 5, 10) if whole else (1, 2, 2.5, 5, 10)
+    step = next(factor * power for factor in factors if factor * power >= rough * (1 - 1e-9))
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [index * step for index in range(first, last + 1)]
 

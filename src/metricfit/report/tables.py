@@ -1,4 +1,4 @@
-"""The tables of the page: scores of all methods, and what became of the columns."""
+"""The tables of the page: scores of all methods, and how each column was used."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def score_table(comparison: Comparison) -> str:
     ranks = [comparison.rank(method) for method in comparison.methods]
     chosen_by = any(method.held_out is not None for method in comparison.methods)
     trained = any(method.epochs for method in comparison.methods)
-    further = [comparison.further(method) for method in comparison.methods]
+    further = [comparison.beside(method) for method in comparison.methods]
     heads = ["", comparison.name, "95% interval"]
     if len(comparison.methods) > 1:
         heads.append("the first is better by")
@@ -52,11 +52,11 @@ def score_table(comparison: Comparison) -> str:
         key = f'<i class="key series-{index}"></i>'
         rows.append(f"<tr><th scope=row>{key}{escape(method.name)}</th>{body}</tr>")
     head = "".join(f"<th scope=col>{escape(name)}</th>" for name in heads)
-    hint = "Intervals are bootstraps of the test rows; differences are of the same rows. They leave out how "
-    hint += "much another split or seed would change."
+    hint = "Intervals are from resampled test rows (bootstrap), the same rows for both methods of a "
+    hint += "difference. They do not include how much another split or seed would change."
     if chosen_by:
         hint += (
-            " Held out: the metric on training rows that the models had not seen; it decides what is used."
+            " Held out: the metric on training rows that the models had not seen; it decides which is used."
         )
     return (
         f"<div class=scroll><table class=scores><thead><tr>{head}</tr></thead>"
@@ -65,7 +65,7 @@ def score_table(comparison: Comparison) -> str:
 
 
 def column_table(comparison: Comparison) -> str:
-    """Return what became of the columns, or nothing if it is not known."""
+    """Return how each column was used, or nothing if that is not known."""
     if not comparison.columns:
         return ""
     rows = "".join(

@@ -1,4 +1,4 @@
-"""A metric at every threshold, and how sure the test rows are of the best one."""
+"""A metric at every threshold, and how uncertain the best threshold is."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, eq=False)
 class ThresholdCurve:
-    """A metric along thresholds, with what resampled test rows give.
+    """A metric at several thresholds, with intervals from resampled test rows.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ def threshold_curve(
     """Return a metric at thresholds between the scores, 0 among them.
 
     Rows are resampled by Poisson counts, one per row and draw. With constraints, the best threshold of a
-    resampling is the best of those that meet them there.
+    resampled test set is the best of those that meet the constraints on it.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def threshold_curve(
 
 
 def _thresholds(margins: FloatArray, labels: npt.NDArray[np.int64]) -> FloatArray:
-    """Return thresholds evenly in the scores of both classes, so that those of rare positives are not few."""
+    """Return thresholds at quantiles of both classes, so that rare positives have enough of them."""
     shares = np.linspace(0.0, 1.0, POINTS // 2)
     parts = [np.quantile(margins[labels == label], shares) for label in (0, 1) if (labels == label).any()]
     found = np.unique(np.concatenate([*parts, [0.0]]))

@@ -8,11 +8,12 @@ if _missing:
         f"metricfit.sklearn needs {' and '.join(_missing)}; run pip install 'metricfit[sklearn]'"
     )
 
-from metricfit.sklearn.beta import BetaCalibration  # noqa: E402
+from metricfit.sklearn.calibration import BetaCalibration  # noqa: E402
 from metricfit.sklearn.classifier import MetricClassifier  # noqa: E402
+from metricfit.sklearn.cut_curve import Cut  # noqa: E402
+from metricfit.sklearn.cuts import best_cut, cut_at, expected_cut  # noqa: E402
 from metricfit.sklearn.ensemble import MetricEnsemble  # noqa: E402
 from metricfit.sklearn.network import MLP  # noqa: E402
-from metricfit.sklearn.threshold import Cut, best_cut, cut_at, expected_cut  # noqa: E402
 
 __all__ = [
     "MLP",

@@ -1,4 +1,4 @@
-"""Averaged weights: what is validated, kept and deployed instead of the weights of the last step."""
+"""Averaged weights, which are validated, kept and deployed instead of the weights of the last step."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class AveragedWeights(Callback):
     """Averages the weights over about the last epoch, exponentially.
 
     The network trains with its own weights. From the end of an epoch's training to the beginning of the next
-    one it holds the average, so that validation, other callbacks and whoever keeps the weights see that.
+    one it holds the average, so that validation, other callbacks and checkpoints use the average.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class AveragedWeights(Callback):
         self.own: dict[str, Tensor] | None = None
 
     def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
-        """Go on with the network's own weights."""
+        """Continue with the network's own weights."""
         if self.own is not None:
             net.module_.load_state_dict(self.own)
             self.own = None

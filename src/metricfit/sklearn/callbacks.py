@@ -17,8 +17,9 @@ from skorch.history import History
 from metricfit import Metric
 from metricfit.data import PositiveSampler
 from metricfit.sklearn.averaging import AveragedWeights
-from metricfit.sklearn.beta import BetaCalibration
-from metricfit.sklearn.threshold import Cut, best_cut, cut_at, expected_cut, expected_value
+from metricfit.sklearn.calibration import BetaCalibration
+from metricfit.sklearn.cut_curve import Cut, CutRule
+from metricfit.sklearn.cuts import cut_by, expected_value
 
 __all__ = ["Progress", "Reshuffling", "Resume", "ValidationMetric", "completed_epochs"]
 
@@ -43,13 +44,17 @@ class ValidationMetric(Callback):
     """Records how good an epoch is on the held-out rows, and with which cut and calibration.
 
     An epoch is ranked by the mean of two values at its cut: the metric of the counted confusion matrix, and
-    that of the expected one, in which every row counts by its calibrated probability. The counted value
-    jumps when a few rows change sides, and the best of many epochs is then the luckiest; the expected one
-    is smooth, and wrong where the calibration is. Constraints are judged by the counted confusion matrix.
+    that of the expected one, in which every row counts by its calibrated probability. The counted value jumps
+    when a few rows change sides, so the best of many epochs is partly luck. The expected value is smooth, but
+    only as good as the calibration. Constraints are judged by the counted confusion matrix.
     """
 
     def __init__(
-        self, metric: Metric, labels: np.ndarray[Any, Any], weights: np.ndarray[Any, Any] | None, cut: str
+        self,
+        metric: Metric,
+        labels: np.ndarray[Any, Any],
+        weights: np.ndarray[Any, Any] | None,
+        cut: CutRule,
     ) -> None:
         self.metric = metric
         self.labels = labels
@@ -71,7 +76,7 @@ class ValidationMetric(Callback):
         self.logits_ = []
         curve = BetaCalibration.fit(scores, self.labels, self.weights)
         chances = curve(scores)
-        cut = self._cut(scores, chances)
+        cut = cut_by(self.cut, self.metric, scores, self.labels, chances, weights=self.weights)
         expected = expected_value(self.metric, scores, chances, cut.threshold, weights=self.weights)
         predicted = scores > cut.threshold
         found = {
@@ -86,18 +91,11 @@ class ValidationMetric(Callback):
         for name, value in found.items():
             net.history.record(name, value)
 
-    def _cut(self, scores: np.ndarray[Any, Any], chances: np.ndarray[Any, Any]) -> Cut:
-        if self.cut == "expected":
-            return expected_cut(self.metric, scores, self.labels, chances, weights=self.weights)
-        if self.cut == "empirical" or self.metric.size is not None:
-            return best_cut(self.metric, scores, self.labels, weights=self.weights)
-        return cut_at(self.metric, scores, self.labels, weights=self.weights)
-
 
 class Reshuffling(Callback):
-    """Gives every epoch an order of rows that depends on its number only.
+    """Gives every epoch an order of rows that depends only on its number.
 
-    A training that goes on then has the batches of one that never stopped.
+    So a training that continues has the same batches as one that never stopped.
     """
 
     def __init__(self, sampler: PositiveSampler) -> None:
@@ -157,16 +155,16 @@ class Resume(Callback):
             state = torch.load(self.path, weights_only=True, map_location=net.device)
         # torch raises what pickle and zip files raise; of text it takes the letters for instructions.
         except (pickle.UnpicklingError, RuntimeError, EOFError, LookupError, ValueError) as error:
-            raise ValueError(f"{self.path} is no checkpoint; remove it, or name another") from error
+            raise ValueError(f"{self.path} is not a checkpoint; remove it, or name another") from error
         if not isinstance(state, dict) or state.get("fingerprint") != self.fingerprint:
             raise ValueError(
                 f"the checkpoint {self.path} belongs to other data or settings; remove it, or name another"
             )
         try:
             self._take_up(net, state)
-        # What a state that does not fit is answered with depends on where it does not.
+        # The exception depends on which part of the state does not fit.
         except (_MisfitError, RuntimeError, LookupError, ValueError, TypeError, AttributeError) as error:
-            raise ValueError(f"{self.path} is no checkpoint; remove it, or name another") from error
+            raise ValueError(f"{self.path} is not a checkpoint; remove it, or name another") from error
 
     def _take_up(self, net: Any, state: dict[str, Any]) -> None:
         epochs = [{name: _plain(value) for name, value in row.items()} for row in state["epochs"]]
@@ -178,6 +176,7 @@ class Resume(Callback):
         net.module_.load_state_dict(stopping["best_model_weights_"])
         net.module_.load_state_dict(state["module"])
         net.optimizer_.load_state_dict(state["optimizer"])
+        net.criterion_.load_state_dict(state["criterion"])
         for weight, held in net.optimizer_.state.items():
             if any(
                 part.ndim and part.shape != weight.shape for part in held.values() if torch.is_tensor(part)
@@ -198,6 +197,7 @@ class Resume(Callback):
             "fingerprint": self.fingerprint,
             "module": net.module_.state_dict(),
             "optimizer": net.optimizer_.state_dict(),
+            "criterion": net.criterion_.state_dict(),
             "epochs": completed_epochs(net.history),
             "stopping": {
                 name: getattr(self.stopping, name)

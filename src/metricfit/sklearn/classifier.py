@@ -14,14 +14,15 @@ from sklearn.utils import check_random_state
 
 from metricfit import Constraint, Metric
 from metricfit.sklearn.averaging import AveragedWeights
-from metricfit.sklearn.beta import BetaCalibration
+from metricfit.sklearn.calibration import BetaCalibration
 from metricfit.sklearn.callbacks import completed_epochs
-from metricfit.sklearn.deciding import ClassDecision, LabelDecision
+from metricfit.sklearn.classifier_predict import TrainedNetwork
+from metricfit.sklearn.cut_curve import CutRule
+from metricfit.sklearn.decisions import ClassDecision, LabelDecision
 from metricfit.sklearn.inputs import check_settings, constrained_metric
 from metricfit.sklearn.network import LogitNet, ModuleLike, build_module
 from metricfit.sklearn.rows import HeldOut, class_index, row_weights, split, two_classes
 from metricfit.sklearn.targets import averaged_metric, has_many, target_of
-from metricfit.sklearn.trained import TrainedNetwork
 from metricfit.sklearn.training import Training, make_net, next_rows, release
 
 __all__ = ["MetricClassifier"]
@@ -34,48 +35,51 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
 
     The target has two classes, more classes, or several labels per row (0 and 1 in one column per label).
 
-    A part of the data is held out. After every epoch the metric is measured on it, at a cut chosen there;
-    training stops when it has not improved for `patience` epochs, and the best epoch is kept. Among epochs
-    that miss a constraint on the held-out part, the best is the one that misses it least. What is measured
-    and kept is the average of the weights over about an epoch.
+    A part of the data is held out. After every epoch the metric is measured on it, at a threshold chosen
+    there. Training stops when the metric has not improved for `patience` epochs, and the best epoch is kept.
+    Among epochs that violate a constraint on the held-out part, the best is the one with the smallest
+    violation. The weights that are measured and kept are averages over about an epoch.
 
     Parameters
     ----------
     metric : Metric or str
-        What to train for: a metric, its name (``"f2"``) or its formula (``"2*tp / (2*tp + fp + fn)"``).
+        The metric to train for, its name (``"f2"``) or its formula (``"2*tp / (2*tp + fp + fn)"``).
     subject_to : Constraint, str or sequence of them, optional
         Constraints on the prediction, such as ``"recall >= 0.8"``, beside those of the metric.
     module : torch.nn.Module or callable, optional
-        The network: a module, of which a copy is trained, or a function (or class) that makes one from the
-        number of features. It returns one logit per row, or one per class or label if there are several. By
-        default two hidden layers of 100 units.
-    loss : {"metric", "cross-entropy"}
-        "cross-entropy" trains the same network in the same way for cross-entropy, to compare with; the
-        metric then only chooses the epoch and the cut.
+        The network: a module (a copy of it is trained), or a function or class that makes one from the number
+        of features. It returns one logit per row, or one per class or label if there are several. By default
+        it has two hidden layers of 100 units.
+    loss : {"metric", "soft", "cross-entropy"}
+        "soft" trains with :class:`metricfit.SoftMetricLoss`, for any formula; constraints then follow the
+        decisions on the training rows. It trains for a fifth of the epochs, at most ten, with cross-entropy
+        first, and ignores `scale`, `solver`, `tol` and `group_size`. "cross-entropy" trains the same network
+        in the same way with cross-entropy, for comparison; the metric is then only used to choose the epoch
+        and the threshold.
     cut : {"expected", "empirical", "zero"}
-        The logit above which a row is predicted positive. "expected" calibrates the logits on the held-out
-        rows and takes the cut at which the metric of the expected confusion matrix is largest; "empirical"
-        takes the cut at which the metric is largest on the held-out rows, which is noisier; "zero" is where
-        the loss itself separates. Constraints have to hold on the held-out rows, and for "expected" also in
+        How the threshold of the logit is chosen. "expected" calibrates the logits on the held-out rows and
+        takes the threshold at which the metric of the expected confusion matrix is largest. "empirical" takes
+        the one at which the metric is largest on the held-out rows, which is noisier. "zero" is the threshold
+        of the loss itself. Constraints have to hold on the held-out rows, and for "expected" also in
         expectation.
     pos_label : object, optional
         The class that the metric counts as positive; by default the last in sorted order.
     class_weight : dict or "balanced", optional
-        Weights of the classes, multiplied with `sample_weight`.
+        Weights of the classes, which are multiplied by `sample_weight`.
     max_epochs, batch_size, lr, weight_decay
-        The training: passes over the data, rows per step, and what the optimizer takes.
+        The training: passes over the data, rows per step, and settings of the optimizer.
     min_share : float
-        The least share of positives in a batch. Where positives are rarer, each is visited several times in
-        an epoch, so that no game is without one. The cut is chosen on held-out rows, which have the share
-        of the data. 0 repeats none. Of several labels, the least share in the game of each, if the batch has
-        so many positives.
+        The smallest share of positives in a batch. If positives are rarer, each is repeated within an epoch,
+        so that every game has some. The threshold is chosen on held-out rows, which have the share of the
+        data. 0 repeats none. With several labels it is the smallest share in the game of each, if the batch
+        has enough positives.
     optimizer : type
         A class of ``torch.optim``.
     validation_fraction : float or None
-        The part of the data that is held out, with the same share of positives. With None nothing is: every
-        epoch is run, the last one is kept, and the cut has to be "zero".
+        The part of the data that is held out, with the same share of positives. With None nothing is held
+        out: all epochs are run, the last one is kept, and `cut` has to be "zero".
     patience : int
-        So many epochs without improvement end the training.
+        Training ends after this many epochs without improvement.
     scale, solver, tol, group_size
         Passed to :class:`metricfit.MetricLoss`. With "auto", several labels have one game of 64 rows each
         per batch.
@@ -86,12 +90,12 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
     callbacks : sequence of skorch callbacks, optional
         Called after the metric of an epoch was measured, as ``net.history[-1, "valid_metric"]``.
     checkpoint : path, optional
-        A file that is rewritten after every epoch. If it exists, training goes on from there, with the same
+        A file that is rewritten after every epoch. If it exists, training continues from there, with the same
         result as if it had never stopped.
     verbose : int
         1 prints a line per epoch.
     random_state : int, RandomState or None
-        Decides on the split, the first weights and the order of the rows.
+        Determines the split, the first weights and the order of the rows.
 
     Attributes
     ----------
@@ -102,7 +106,7 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
     threshold_ : float
         The logit above which a row is positive, for two classes.
     decision_ : ClassDecision, LabelDecision or None
-        The offsets of classes or the cuts of labels; None for two classes.
+        The offsets of classes or the thresholds of labels; None for two classes.
     calibration_ : BetaCalibration or None
         From logits to probabilities; None if nothing was held out.
     history_ : list of dict
@@ -113,27 +117,27 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
     n_iter_ : int
         The number of epochs run.
     interrupted_ : bool
-        Whether the keyboard ended the training.
+        Whether Ctrl-C ended the training.
     net_ : skorch.NeuralNet
         The trained net.
 
     Notes
     -----
-    Missing values are refused; fill them first, as with ``make_pipeline(SimpleImputer(), StandardScaler(),
+    Missing values raise an error; fill them first, as with ``make_pipeline(SimpleImputer(), StandardScaler(),
     MetricClassifier())``. Features should be of about the same size, as for any network.
 
     A metric without an average is taken as the mean over classes or labels, ``metric.macro()``;
-    ``metric.averaged("weighted")`` weights them by their rows. Classes are decided by the largest
-    logit plus an offset per class, labels by a cut per label that is near the common cut where
-    positives are few; `cut` says how these are found. A label that no row has is never predicted, and one
-    that all rows have always. Constraints and `pos_label` are for two classes.
+    ``metric.averaged("weighted")`` weights them by their rows. For classes, an offset is added to each logit
+    and the largest sum decides. Labels have a threshold each, which is near the common one if positives are
+    few. `cut` says how they are chosen. A label that no row has is never predicted, and one that all rows
+    have always. Constraints and `pos_label` are for two classes.
 
-    With a metric of one size, as ``"precision@100"`` or ``"precision@5%"``, the prediction is positive for so
-    many of the rows that are given together. A whole number is meant of as many rows as :meth:`fit` had:
-    batches and held-out rows are judged at the same share.
+    With a metric of one size, such as ``"precision@100"`` or ``"precision@5%"``, that many of the rows of one
+    call are predicted positive. A whole number refers to the rows of :meth:`fit`: batches and held-out rows
+    use the same share.
 
-    Weights of rows act in two ways. In training, rows are drawn in proportion to their weight, the same
-    number per epoch. On held-out rows, the confusion matrix adds up weights instead of rows.
+    Row weights have two effects. In training, rows are drawn in proportion to their weight, the same number
+    per epoch. On held-out rows, the confusion matrix adds up weights instead of rows.
 
     Examples
     --------
@@ -159,8 +163,8 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
         *,
         subject_to: Constraint | str | Sequence[Constraint | str] | None = None,
         module: ModuleLike = None,
-        loss: Literal["metric", "cross-entropy"] = "metric",
-        cut: Literal["expected", "empirical", "zero"] = "expected",
+        loss: Literal["metric", "soft", "cross-entropy"] = "metric",
+        cut: CutRule = "expected",
         pos_label: object = None,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         max_epochs: int = 100,
@@ -251,7 +255,7 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
             rows, out = split(labels, self.validation_fraction, groups, self._seed)
             held_out = HeldOut(X[out], labels[out], None if weights is None else weights[out])
         if held_out is not None and held_out.weights is not None and not held_out.weights.any():
-            raise ValueError("the held-out rows weigh nothing; give rows of positive weight")
+            raise ValueError("all held-out rows have the weight 0; give rows of positive weight")
         training = Training(
             X[rows],
             labels[rows],
@@ -275,10 +279,10 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
     def partial_fit(
         self, X: Any, y: Any, classes: npt.ArrayLike | None = None, sample_weight: npt.ArrayLike | None = None
     ) -> MetricClassifier:
-        """Train one epoch on some rows, none of which is held out.
+        """Train one epoch on some rows, without holding any out.
 
-        The cut and the calibration stay those of :meth:`fit`. Without an earlier :meth:`fit` the cut is 0
-        and probabilities are not calibrated.
+        The threshold and the calibration stay those of :meth:`fit`. Without an earlier :meth:`fit` the
+        threshold is 0 and probabilities are not calibrated.
 
         Parameters
         ----------

@@ -18,8 +18,7 @@ import numpy.typing as npt
 
 from metricfit import Constraint, Metric
 from metricfit.sklearn.binomial import Share, as_share, bounds
-from metricfit.sklearn.cuts import CutCurve, population_value
-from metricfit.sklearn.threshold import Cut
+from metricfit.sklearn.cut_curve import Cut, CutCurve, population_value
 
 __all__ = ["NotShownError", "confident_cut", "need_enough_rows"]
 

@@ -110,7 +110,7 @@ def _enough_folds(folds: int, labels: IntArray, groups: Any) -> int:
         )
     if most < folds:
         warnings.warn(
-            f"the rarer class has {most} {what} only, so that cv={folds} becomes cv={most}", stacklevel=4
+            f"the rarer class has {most} {what} only, so cv={folds} becomes cv={most}", stacklevel=4
         )
     return min(folds, most)
 
@@ -179,7 +179,20 @@ def _fit_one(
 ) -> tuple[Any, FloatArray]:
     arguments = {} if weights is None else _weight_arguments(name, estimator, weights[train])
     model = estimator.fit(rows_of(X, train), labels[train], **arguments)
-    return model, _raw_scores(model, rows_of(X, test))
+    # A network that Ctrl-C stops keeps its best epoch; half of an ensemble is of no use.
+    if getattr(_last_step(model), "interrupted_", False):
+        raise KeyboardInterrupt
+    raw = _raw_scores(model, rows_of(X, test))
+    if np.isnan(raw).any():
+        raise ValueError(
+            f"the scores of {name} are NaN for {int(np.isnan(raw).sum())} of {len(raw)} rows that it has not "
+            "seen; look at its features, or leave this member out"
+        )
+    return model, raw
+
+
+def _last_step(model: Any) -> Any:
+    return _last_step(model.steps[-1][1]) if isinstance(model, Pipeline) else model
 
 
 def _raw_scores(model: Any, X: Any) -> FloatArray:

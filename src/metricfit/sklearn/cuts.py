@@ -1,191 +1,192 @@
-"""Every cut of some scores at once, and what a metric and its constraints are at each."""
+"""Cuts: where scores are divided into negatives and positives, and how a metric judges it."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from metricfit import Constraint, Metric
-from metricfit.sklearn.threshold import OUTSIDE, SLACK, Cut, metric_values
+from metricfit import Metric
+from metricfit.sklearn.cut_curve import Cut, CutCurve, CutRule
+from metricfit.sklearn.inputs import refuse_masked
 
-__all__ = ["CutCurve", "population_value"]
+__all__ = ["best_cut", "cut_at", "cut_by", "expected_cut", "expected_value"]
 
 FloatArray = npt.NDArray[np.float64]
 
-# Rows of the table at which a metric is taken for its limit, that of a population.
-MANY = 1_000_000
 
+def cut_at(
+    metric: Metric,
+    scores: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    threshold: float = 0.0,
+    *,
+    weights: npt.ArrayLike | None = None,
+) -> Cut:
+    """Return how a metric judges the decision ``scores > threshold``.
 
-@dataclass(frozen=True)
-class CutCurve:
-    """The possible cuts of the scores of one class, from the highest to the lowest.
-
-    Row `i` is predicted positive at a cut where its score exceeds the threshold. Several classes are several
-    curves.
-
-    Attributes
+    Parameters
     ----------
-    thresholds : ndarray of shape (cuts,)
-        Decreasing.
-    predicted, hits : ndarray of shape (cuts,)
-        The number of rows above the threshold, and how many of those are positive: counted, if the curve was
-        made with labels; expected, if it was made with probabilities.
-    actual : float
-        The number of positive rows.
-    n : int
-        The number of rows.
+    metric : Metric
+        With its constraints.
+    scores, labels : array_like of shape (n,)
+        What to decide on, and the truth as 0 and 1.
+    threshold : float
+        Scores above it are predicted positive.
+    weights : array_like of shape (n,), optional
+        How much each row counts in the confusion matrix. Only the ratios matter: the weights are scaled so
+        that they add up to n.
 
     Examples
     --------
     >>> import metricfit as mf
-    >>> curve = CutCurve.of([0.9, 0.6, 0.2], [1, 1, 0])
-    >>> curve.hits
-    array([0., 1., 2., 2.])
-    >>> curve.values(mf.f1).round(2)
-    array([0.  , 0.67, 1.  , 0.8 ])
-    >>> curve.best(mf.f1)
-    Cut(threshold=0.4, value=1.0, violation=0.0)
+    >>> cut_at(mf.precision.subject_to(mf.recall >= 0.75), [2.0, 1.0, -1.0], [1, 0, 1])
+    Cut(threshold=0.0, value=0.5, violation=0.25)
     """
+    scores, labels, weights = _checked(scores, labels, weights)
+    return CutCurve.of(scores, labels, weights, np.array([threshold], dtype=np.float64)).at(metric, 0)
 
-    thresholds: FloatArray
-    predicted: FloatArray
-    hits: FloatArray
-    actual: float
-    n: int
 
-    @classmethod
-    def of(
-        cls,
-        scores: npt.ArrayLike,
-        positives: npt.ArrayLike,
-        sample_weight: FloatArray | None = None,
-        thresholds: FloatArray | None = None,
-    ) -> CutCurve:
-        """Make the curve of scores between 0 and 1.
+def best_cut(
+    metric: Metric,
+    scores: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    *,
+    weights: npt.ArrayLike | None = None,
+    limits: tuple[float, float] = (-np.inf, np.inf),
+) -> Cut:
+    """Return the best cut there is: the largest value within the constraints of the metric.
 
-        Parameters
-        ----------
-        scores : array_like of shape (n,)
-            Such as probabilities.
-        positives : array_like of shape (n,)
-            The labels, as 0 and 1, or the probability that each row is positive.
-        sample_weight : ndarray of shape (n,), optional
-            How much each row counts. Only the ratios matter: the weights are scaled to add up to n.
-        thresholds : ndarray, optional
-            The cuts, in decreasing order. By default those that can be told apart by the scores.
-        """
-        scores, positives = np.asarray(scores, dtype=np.float64), np.asarray(positives, dtype=np.float64)
-        n = len(scores)
-        order = np.argsort(-scores, kind="stable")
-        ranked = scores[order]
-        if thresholds is None:
-            thresholds = _between(ranked)
-        above = np.searchsorted(-ranked, -thresholds, side="left")
-        weights = np.ones(n) if sample_weight is None else sample_weight[order] * (n / sample_weight.sum())
-        predicted = np.concatenate(([0.0], np.cumsum(weights)))
-        predicted = _snapped(predicted, n)
-        hits = np.minimum(np.concatenate(([0.0], np.cumsum(weights * positives[order]))), predicted)
-        return cls(thresholds, predicted[above], hits[above], float(_snapped(hits[-1], n)), n)
+    Where no cut meets the constraints, it is the one that misses them least. If the metric has a size, it is
+    the cut with about that many rows above it.
 
-    def values(self, metric: Metric) -> FloatArray:
-        """Return the metric at every cut, without its constraints."""
-        values = metric_values(metric, self.hits, self.predicted, self.actual, self.n)
-        if not float(self.actual).is_integer():
-            # Where all rows are decided alike, many metrics are undefined; with fractions of rows, rounding
-            # hides it.
-            alike = (self.predicted == 0.0) | (self.predicted == self.n)
-            share = self.predicted[alike] / self.n
-            values[alike] = population_value(metric, np.array(self.actual / self.n), share, 1.0 - share)
-        return values
+    Parameters
+    ----------
+    metric, scores, labels, weights
+        As for :func:`cut_at`.
+    limits : (float, float)
+        Between which numbers the threshold is, also if all rows are above it, or none. For probabilities,
+        give ``(0, 1)``.
 
-    def violations(self, constraints: Sequence[Constraint]) -> FloatArray:
-        """Return by how much the constraint that is missed most is missed at every cut."""
-        missed = np.zeros(len(self.thresholds))
-        for constraint in constraints:
-            excess = self.values(constraint.metric) - constraint.threshold
-            missed = np.maximum(missed, -excess if constraint.sense == ">=" else excess)
-        return missed
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> best_cut(mf.f1, [3.0, 2.0, 1.0, 0.0], [1, 0, 1, 0])
+    Cut(threshold=0.5, value=0.8, violation=0.0)
+    """
+    scores, labels, weights = _checked(scores, labels, weights)
+    return CutCurve.of(scores, labels, weights, limits=limits).best(metric)
 
-    def ranks(self, metric: Metric) -> FloatArray:
-        """Return what to compare cuts by: the value within the constraints, far less outside of them."""
-        violations = self.violations(metric.constraints)
-        return np.where(violations <= SLACK, self.values(metric), OUTSIDE * (1.0 + violations))
 
-    def best(self, metric: Metric) -> Cut:
-        """Return the best cut within the constraints of the metric, or the one that misses them least.
+def expected_cut(
+    metric: Metric,
+    scores: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    probabilities: npt.ArrayLike,
+    *,
+    weights: npt.ArrayLike | None = None,
+    limits: tuple[float, float] = (-np.inf, np.inf),
+) -> Cut:
+    """Return the cut that is best for the expected confusion matrix.
 
-        If the metric has a size, it is the cut above which about so many rows lie.
-        """
-        sizes = metric.sizes(self.n)
-        if sizes is not None:
-            return self.at(metric, int(np.argmin(np.abs(self.predicted - sizes[0]))))
-        return self.at(metric, int(np.argmax(self.ranks(metric))))
+    The labels are noise around the probabilities, and the best cut of few rows follows the noise. The
+    expected confusion matrix counts every row above the cut as positive by its probability. The metric of it
+    is what the cut maximises. Constraints have to hold for the expected and for the counted confusion
+    matrix; where no cut meets both, it is the one that misses them least.
 
-    def at(self, metric: Metric, index: int) -> Cut:
-        """Return the cut of an index with the metric there."""
-        return Cut(
-            float(self.thresholds[index]),
-            float(self.values(metric)[index]),
-            float(self.violations(metric.constraints)[index]),
+    Parameters
+    ----------
+    metric, scores, labels, weights, limits
+        As for :func:`best_cut`.
+    probabilities : array_like of shape (n,)
+        Calibrated, and rising with the scores.
+
+    Returns
+    -------
+    Cut
+        With the value and the violation that were counted, as :func:`cut_at` returns them.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> scores, labels = [3.0, 2.0, 1.0, 0.0], [1, 0, 1, 0]
+    >>> expected_cut(mf.f1, scores, labels, [0.9, 0.7, 0.3, 0.1])
+    Cut(threshold=1.5, value=0.5, violation=0.0)
+    """
+    scores, labels, weights = _checked(scores, labels, weights)
+    expected = CutCurve.of(scores, np.asarray(probabilities, dtype=np.float64), weights, limits=limits)
+    counted = CutCurve.of(scores, labels, weights, limits=limits)
+    return counted.at(metric, expected.best_index(metric, counted))
+
+
+def cut_by(
+    rule: CutRule,
+    metric: Metric,
+    scores: FloatArray,
+    labels: npt.ArrayLike,
+    probabilities: FloatArray,
+    *,
+    neutral: float = 0.0,
+    weights: FloatArray | None = None,
+    limits: tuple[float, float] = (-np.inf, np.inf),
+) -> Cut:
+    """Return the cut of a rule: the expected one, the best for the labels, or `neutral` for "zero".
+
+    A metric with a size decides by the size, whatever the rule.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> chances = np.array([0.9, 0.7, 0.3, 0.1])
+    >>> rules = ("expected", "empirical", "zero")
+    >>> [cut_by(rule, mf.f1, chances, [1, 0, 1, 0], chances, neutral=0.5).threshold for rule in rules]
+    [0.5, 0.2, 0.5]
+    """
+    if rule == "expected":
+        return expected_cut(metric, scores, labels, probabilities, weights=weights, limits=limits)
+    if rule == "empirical" or metric.size is not None:
+        return best_cut(metric, scores, labels, weights=weights, limits=limits)
+    return cut_at(metric, scores, labels, neutral, weights=weights)
+
+
+def expected_value(
+    metric: Metric,
+    scores: npt.ArrayLike,
+    probabilities: npt.ArrayLike,
+    threshold: float = 0.0,
+    *,
+    weights: npt.ArrayLike | None = None,
+) -> float:
+    """Return the metric of the expected confusion matrix at a threshold.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> round(expected_value(mf.precision, [2.0, 1.0, -1.0], [0.9, 0.5, 0.1]), 2)
+    0.7
+    """
+    scores, chances, weights = _checked(scores, probabilities, weights)
+    return CutCurve.of(scores, chances, weights, np.array([threshold], dtype=np.float64)).at(metric, 0).value
+
+
+def _checked(
+    scores: npt.ArrayLike, labels: npt.ArrayLike, weights: npt.ArrayLike | None
+) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+    refuse_masked(scores=scores, labels=labels, weights=weights)
+    scores, labels = np.asarray(scores, dtype=np.float64), np.asarray(labels, dtype=np.float64)
+    if scores.ndim != 1 or scores.shape != labels.shape or not len(scores):
+        raise ValueError(
+            f"a cut needs as many scores as labels, one of each at least, "
+            f"got shapes {scores.shape} and {labels.shape}"
         )
-
-    def some(self, most: int) -> CutCurve:
-        """Return the curve with at most so many cuts, even in predicted rows and in hits.
-
-        Examples
-        --------
-        >>> curve = CutCurve.of(np.linspace(0.0, 1.0, 1000), np.linspace(0.0, 1.0, 1000) > 0.9)
-        >>> 100 < len(curve.some(200).thresholds) <= 200
-        True
-        """
-        size = len(self.thresholds)
-        if size <= most:
-            return self
-        steps = np.linspace(0.0, 1.0, most // 2)
-        kept = [
-            np.searchsorted(counts, steps * counts[-1], side="left").clip(0, size - 1)
-            for counts in (self.predicted, self.hits)
-        ]
-        index = np.unique(np.concatenate(kept))
-        return CutCurve(self.thresholds[index], self.predicted[index], self.hits[index], self.actual, self.n)
-
-
-def population_value(metric: Metric, share: FloatArray, tpr: FloatArray, tnr: FloatArray) -> FloatArray:
-    """Return the metric of a large population with such a share of positives and such rates.
-
-    Examples
-    --------
-    >>> import metricfit as mf
-    >>> population_value(mf.balanced_accuracy, np.array(0.1), np.array(0.8), np.array(0.6)).round(6)
-    np.float64(0.7)
-    """
-    # Whole counts: within rounding of the border of its table, a metric may be undefined.
-    actual = np.round(MANY * share)
-    hits = np.round(actual * tpr)
-    predicted = hits + np.round((MANY - actual) * (1.0 - tnr))
-    return metric_values(metric, hits, predicted, actual, MANY)
-
-
-def _between(ranked: FloatArray) -> FloatArray:
-    """Return thresholds between different ones of decreasing scores, above all and below all.
-
-    Equal scores fall on the same side.
-    """
-    last = np.flatnonzero(ranked[:-1] > ranked[1:])
-    upper, lower = ranked[last], ranked[last + 1]
-    middle = upper / 2 + lower / 2
-    inner = np.where((lower <= middle) & (middle < upper), middle, lower)
-    return np.concatenate(([(1.0 + ranked[0]) / 2], inner, [ranked[-1] / 2]))
-
-
-def _snapped(counts: npt.ArrayLike, n: int) -> FloatArray:
-    """Return counts with 0 and n in place of what differs from them by rounding.
-
-    Metrics have a rule of their own where no row is positive, or all are.
-    """
-    counts = np.asarray(counts, dtype=np.float64)
-    counts = np.where(counts < 1e-9 * n, 0.0, counts)
-    return np.where(counts > (1.0 - 1e-9) * n, float(n), counts)
+    if np.isnan(scores).any():
+        raise ValueError("some scores are nan; leave those rows out of scores and labels")
+    if not ((labels >= 0) & (labels <= 1)).all():
+        raise ValueError("labels must be 0 and 1; give (labels == positive).astype(int)")
+    if weights is None:
+        return scores, labels, None
+    weights = np.asarray(weights, dtype=np.float64)
+    if weights.shape != scores.shape or not (weights >= 0).all() or not 0 < weights.sum() < np.inf:
+        raise ValueError(
+            f"weights must be {len(scores)} numbers of 0 or more, one per score, and not all of them 0"
+        )
+    return scores, labels, weights

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.impute import SimpleImputer
@@ -16,7 +17,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEnc
 from metricfit import Metric
 from metricfit.sklearn.classifier import MetricClassifier
 
-__all__ = ["default_members"]
+__all__ = ["EmptyColumnsToZero", "default_members"]
 
 # Rarer values of a column of words are one category of their own.
 CATEGORIES = 30
@@ -39,7 +40,7 @@ def default_members(metric: Metric, X: Any, labels: npt.NDArray[np.int64]) -> li
     metric : Metric
         With its constraints.
     X : array or data frame
-        The table, of which only the types of the columns are used.
+        The table; only the types of its columns are used.
     labels : ndarray
         0 and 1.
 
@@ -55,9 +56,9 @@ def default_members(metric: Metric, X: Any, labels: npt.NDArray[np.int64]) -> li
         )
     numbers, words = _columns(X)
     few = np.bincount(labels, minlength=2).min() < FEW
-    # The ensemble decides for all members, so that a cut of the network's own would only take time.
+    # The ensemble chooses the threshold for all members, so a threshold of the network would only take time.
     training: dict[str, Any] = {"cut": "zero"}
-    if few:  # of few rows none can be spared to choose the epoch with
+    if few:  # with few rows, none are held out to choose the epoch
         training |= {"validation_fraction": None, "max_epochs": EPOCHS}
     if not metric.playable:
         training["loss"] = "cross-entropy"
@@ -68,12 +69,36 @@ def default_members(metric: Metric, X: Any, labels: npt.NDArray[np.int64]) -> li
         ],
         sparse_threshold=0.0,
     )
-    trees = ColumnTransformer([("words", _codes(), words), ("numbers", _plain(), numbers)])
+    plain = make_pipeline(_plain(), EmptyColumnsToZero())
+    trees = ColumnTransformer([("words", _codes(), words), ("numbers", plain, numbers)])
     booster = HistGradientBoostingClassifier(categorical_features=list(range(len(words))) or None)
     return [
         ("network", Pipeline([("table", network), ("classifier", MetricClassifier(metric, **training))])),
         ("trees", Pipeline([("table", trees), ("classifier", booster)])),
     ]
+
+
+class EmptyColumnsToZero(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Puts 0 in the columns that had no number in `fit`, because the trees cannot bin these.
+
+    The rows of one fold may all lack a number that a few others have.
+
+    Examples
+    --------
+    >>> EmptyColumnsToZero().fit_transform(np.array([[1.0, np.nan], [np.nan, np.nan]]))
+    array([[ 1.,  0.],
+           [nan,  0.]])
+    """
+
+    def fit(self, X: Any, y: Any = None) -> EmptyColumnsToZero:
+        """Note which columns hold no number."""
+        self.empty_ = np.isnan(X).all(axis=0)
+        self.n_features_in_ = len(self.empty_)
+        return self
+
+    def transform(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the table with 0 in these columns."""
+        return np.where(self.empty_, 0.0, X)
 
 
 def _standard() -> Pipeline:

@@ -14,17 +14,18 @@ from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from metricfit import Constraint, Metric
-from metricfit.sklearn.choosing import CutRule, cut_curve, warned_cut
-from metricfit.sklearn.combining import combined
+from metricfit.sklearn.combination import combined
 from metricfit.sklearn.confidence import confident_cut
 from metricfit.sklearn.crossfit import crossfit, make_folds, rows_of
-from metricfit.sklearn.deciding import ClassDecision, LabelDecision, finite_logits
+from metricfit.sklearn.cut_curve import SLACK, Cut, CutCurve, CutRule
+from metricfit.sklearn.cuts import cut_by
+from metricfit.sklearn.decisions import ClassDecision, LabelDecision, finite_logits
 from metricfit.sklearn.defaults import default_members
-from metricfit.sklearn.ensemble_inputs import check_ensemble_settings, checked_table, held_out_rows
+from metricfit.sklearn.ensemble_rows import check_ensemble_settings, checked_table, held_out_rows
 from metricfit.sklearn.inputs import checked_weights, constrained_metric, encoded
-from metricfit.sklearn.named import NamedEstimators, named
+from metricfit.sklearn.member_names import NamedEstimators, named
 from metricfit.sklearn.targets import Target, averaged_metric, check_counts, has_many, plain_labels, target_of
-from metricfit.sklearn.top import top_rows
+from metricfit.sklearn.top_rows import top_rows
 
 __all__ = ["MetricEnsemble"]
 
@@ -33,7 +34,7 @@ IntArray = npt.NDArray[np.int64]
 
 
 class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
-    """Several classifiers that decide together, at the cut that is best for a metric.
+    """Several classifiers, averaged, with the threshold that is best for a metric.
 
     Of more than two classes, each is calibrated against the rest, and the decision is the largest
     log-probability plus an offset per class. Several labels get a cut each, near the common cut where
@@ -51,28 +52,29 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
         other 0 for them. By default a network that is trained for the metric, and boosted trees, which take
         data frames with words, categories and missing values.
     metric : Metric or str
-        What to decide for: a metric, its name (``"f2"``) or its formula (``"2*tp / (2*tp + fp + fn)"``).
+        The metric to predict for, its name (``"f2"``) or its formula (``"2*tp / (2*tp + fp + fn)"``).
     subject_to : Constraint, str or sequence of them, optional
-        Constraints on the decision, such as ``"recall >= 0.8"``, beside those of the metric. Without
+        Constraints on the prediction, such as ``"recall >= 0.8"``, beside those of the metric. Without
         `confidence` they hold on the out-of-fold rows.
     cv : int, splitter or iterable of splits
         The folds. With a number they are stratified, and respect the groups given to `fit`.
     cut : {"expected", "empirical", "zero"}
-        "expected": the best cut if rows are positive as often as their calibrated probabilities say.
-        "empirical": the best cut for the labels of the out-of-fold rows. "zero": probability one half.
+        How the threshold is chosen. "expected": the best one if rows are positive as often as their
+        calibrated probabilities say. "empirical": the best one for the labels of the out-of-fold rows.
+        "zero": probability one half.
     confidence : float, optional
         Choose the cut so that the constraints hold on new rows with this probability, such as 0.95, over the
         draw of the data. It is chosen on a part of the rows that is held out from everything else.
     holdout : float
         The part of the rows that is held out if there is a `confidence`.
     n_jobs : int, optional
-        How many fits run at a time, through joblib: its backends decide where.
+        How many fits run at the same time, with joblib and its backends.
     random_state : int, RandomState or None
         Decides on the folds, the held-out part, and the random states that members leave at None.
     pos_label : object, optional
         The class that the metric counts as positive; by default the last in sorted order.
     verbose : int
-        Print what each member is worth, if above 0.
+        Print the score of each member alone, if above 0.
 
     Attributes
     ----------
@@ -86,20 +88,20 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
     decision_ : ClassDecision, LabelDecision or None
         The offsets of several classes, or the cuts of labels.
     members_ : dict of str to Member
-        The fitted models of the members that count, ``members_[name].models``.
+        The fitted models of the members with a weight above 0, ``members_[name].models``.
     weights_ : dict of str to float
         The shares of all members; they add up to 1.
-    calibrators_ : dict of str to SigmoidCalibrator
-        What makes logits of the scores of a member.
-    calibrator_ : MixedCalibrator
-        What makes probabilities of the weighted logits.
+    calibrators_ : dict of str to SigmoidCalibration
+        From the scores of a member to logits.
+    calibrator_ : MixedCalibration
+        From the weighted logits to probabilities.
     oof_ : ndarray of shape (n,)
         The calibrated probability that each row is positive, by models that have not seen it; NaN for rows
         that no fold scores.
     cuts_ : dict
         For the positive class, the :class:`Cut` of the probability: the threshold, and the metric there.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        The number and the names of the columns, as in scikit-learn.
 
     Examples
     --------
@@ -328,22 +330,34 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
     ) -> None:
         """Choose the cut, and warn of what is wrong with it."""
         rows = fitted[~np.isnan(self.oof_[fitted])]
-        counts = None if weights is None else weights[rows]
-        curve = cut_curve(self.oof_[rows], labels[rows], counts, self.cut)
+        chances, truth, limits = self.oof_[rows], labels[rows], (0.0, 1.0)
         if held_out is not None and self.confidence is not None:
-            cut = confident_cut(self.metric_, curve, self.oof_[held_out], labels[held_out], self.confidence)
+            plan = CutCurve.of(chances, chances if self.cut == "expected" else truth, limits=limits)
+            cut = confident_cut(self.metric_, plan, self.oof_[held_out], labels[held_out], self.confidence)
         else:
-            cut = warned_cut(self.metric_, curve)
+            counts = None if weights is None else weights[rows]
+            cut = cut_by(
+                self.cut, self.metric_, chances, truth, chances, neutral=0.5, weights=counts, limits=limits
+            )
+            self._warn_of_constraints(cut)
         self.cuts_ = {self.classes_[self._positive]: cut}
         decided = np.unique(self._labels_of(self.oof_[rows] > cut.threshold))
         if len(decided) == 1:
             warnings.warn(
-                f"every out-of-fold row is decided to be {decided[0]}: the members tell the classes apart "
-                f"too little for {self.metric_.name}",
+                f"every out-of-fold row is predicted to be {decided[0]}: the members do not separate the "
+                f"classes well enough for {self.metric_.name}",
                 stacklevel=3,
             )
         if self.verbose > 0:
             print(f"cut at the probability {cut.threshold:.3g}: {self.metric_.name} {cut.value:.3f}")
+
+    def _warn_of_constraints(self, cut: Cut) -> None:
+        if cut.violation > SLACK:
+            warnings.warn(
+                f"no cut meets the constraints of {self.metric_!r} out-of-fold; the best misses them by "
+                f"{cut.violation:.3g}. Relax the constraints, or give better members",
+                stacklevel=4,
+            )
 
     def _new_probabilities(self, X: Any) -> FloatArray:
         check_is_fitted(self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -12,16 +12,41 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from metricfit import Constraint, Metric, get_metric
+from metricfit.sklearn.cut_curve import CutRule
 
-__all__ = ["CUTS", "check_settings", "checked_weights", "constrained_metric", "encoded"]
+__all__ = [
+    "CUTS",
+    "check_settings",
+    "checked_weights",
+    "constrained_metric",
+    "encoded",
+    "refuse_masked",
+]
 
-CUTS = ("expected", "empirical", "zero")
+CUTS = get_args(CutRule)
+
+
+def refuse_masked(**given: Any) -> None:
+    """Raise ValueError for a masked array, whose mask scikit-learn would ignore.
+
+    Examples
+    --------
+    >>> refuse_masked(X=np.ma.masked_array([[1.0]], [[True]]))
+    Traceback (most recent call last):
+        ...
+    ValueError: X is a masked array, whose mask would be ignored; fill it in, or leave those rows out
+    """
+    for name, values in given.items():
+        if np.ma.isMaskedArray(values):
+            raise ValueError(
+                f"{name} is a masked array, whose mask would be ignored; fill it in, or leave those rows out"
+            )
 
 
 def check_settings(model: Any, *, held_out: bool, groups: bool) -> None:
     """Raise ValueError for a setting that cannot be, or does not go with the rows that are given."""
-    if model.loss not in ("metric", "cross-entropy"):
-        raise ValueError(f'loss must be "metric" or "cross-entropy", got {model.loss!r}')
+    if model.loss not in ("metric", "soft", "cross-entropy"):
+        raise ValueError(f'loss must be "metric", "soft" or "cross-entropy", got {model.loss!r}')
     try:
         torch.empty(0, device=model.device)
     except (RuntimeError, AssertionError, TypeError) as error:

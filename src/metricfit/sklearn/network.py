@@ -75,7 +75,8 @@ class Table(Dataset[tuple[Tensor, Tensor]]):
     """
 
     def __init__(self, X: npt.NDArray[np.float32], labels: npt.NDArray[np.int64]) -> None:
-        self.X, self.labels = torch.from_numpy(X), torch.from_numpy(labels)
+        # PyTorch warns of arrays that cannot be written to, as joblib shares them with its workers.
+        self.X, self.labels = (torch.from_numpy(np.require(array, requirements="W")) for array in (X, labels))
 
     def __len__(self) -> int:
         return len(self.labels)

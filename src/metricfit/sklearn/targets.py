@@ -117,7 +117,15 @@ def check_labels(y: Any) -> None:
             raise ValueError(
                 f"the target is missing in {missing} of {len(values)} rows; leave these rows out"
             )
+    _refuse_mixed(values)
     check_classification_targets(y)
+
+
+def _refuse_mixed(labels: npt.NDArray[Any]) -> None:
+    """Raise TypeError for texts beside numbers, which have no order."""
+    kinds = {isinstance(label, str) for label in labels.ravel()} if labels.dtype == object else ()
+    if len(kinds) > 1:
+        raise TypeError("the target holds texts and other values; give all labels as one type, such as text")
 
 
 def target_of(y: Any) -> Target:

@@ -22,7 +22,8 @@ from metricfit.sklearn.callbacks import Progress, Reshuffling, Resume, Validatio
 from metricfit.sklearn.label_games import LabelGames
 from metricfit.sklearn.network import CrossEntropy, LogitNet, Table
 from metricfit.sklearn.rows import HeldOut
-from metricfit.sklearn.top import as_share
+from metricfit.sklearn.soft_training import SoftAfterCrossEntropy, warm_epochs
+from metricfit.sklearn.top_rows import as_share
 from metricfit.sklearn.validation import ValidationColumns
 
 __all__ = ["Training", "make_net", "next_rows", "release"]
@@ -100,7 +101,7 @@ def make_net(
             further.append(Resume(model.checkpoint, fingerprint, stopping, averaged))
     net = LogitNet(
         module,
-        criterion=CrossEntropy() if model.loss == "cross-entropy" else _metric_loss(model, training),
+        criterion=_criterion(model, training, sampler),
         optimizer=model.optimizer,
         optimizer__weight_decay=model.weight_decay,
         lr=model.lr,
@@ -131,6 +132,16 @@ def next_rows(model: Any, net: LogitNet, training: Training, averaged: AveragedW
 def release(net: LogitNet) -> None:
     """Drop the training rows and the callbacks, which are not needed after training."""
     net.set_params(callbacks=None, train_split=None, sampler=None)
+
+
+def _criterion(model: Any, training: Training, sampler: PositiveSampler) -> torch.nn.Module:
+    if model.loss == "cross-entropy":
+        return CrossEntropy()
+    if model.loss == "soft":
+        share = training.sampler(model.batch_size, 0.0).share
+        warm = warm_epochs(model.max_epochs) * len(sampler)
+        return SoftAfterCrossEntropy(training.metric(model), warm=warm, share=share, drawn=sampler.share)
+    return _metric_loss(model, training)
 
 
 def _metric_loss(model: Any, training: Training) -> torch.nn.Module:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from skorch.callbacks import Callback
 
 from metricfit import Metric
-from metricfit.sklearn.deciding import ClassDecision, mean_value
+from metricfit.sklearn.decisions import ClassDecision, mean_value
 
 __all__ = ["ValidationColumns"]
 

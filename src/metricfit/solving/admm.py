@@ -15,7 +15,7 @@ from metricfit.solving.solution import Answer
 
 __all__ = ["solve_admm"]
 
-# Iterations between two looks at the gap.
+# Iterations between two computations of the gap.
 CHECK_EVERY = 10
 
 

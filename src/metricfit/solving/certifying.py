@@ -66,26 +66,26 @@ def solve(
     Parameters
     ----------
     metric : Metric
-        The metric to be judged by, with its constraints.
+        The metric, with its constraints.
     scores : array_like, shape (n,) or (n, n + 1)
-        The scores psi, one per item, which the adversary gets beside the metric. For a model they are its
-        logits times a scale, divided by n. With two dimensions ("exact-lp", up to 100 items) they are also
-        of the number of actual positives: ``scores[i, l]`` counts where item `i` is one of `l`.
+        The scores psi, one per item, which the adversary earns. For a model they are its logits times a
+        scale, divided by n. With two dimensions ("exact-lp", up to 100 items) they also depend on the number
+        of actual positives: ``scores[i, l]`` counts if item `i` is one of `l`.
     labels : array_like of 0 and 1, shape (n,), optional
         The true labels; only constraints need them.
     size_scores : array_like, shape (n + 1,), optional
-        The scores phi, one per number of actual positives, paid like those of the items.
+        The scores phi, one per number of actual positives, which the adversary earns as well.
     solver : str
         One of `solvers()`.
     tol : float
-        Largest certified gap that is asked for.
+        The largest certified gap that is accepted without a warning.
     **options
         Options of the solver, for instance ``rho`` and ``max_iter`` of "admm".
 
     Returns
     -------
     Solution
-        Whatever the solver did, the bounds in it are valid.
+        Its bounds are valid, whatever the solver did.
 
     Warns
     -----

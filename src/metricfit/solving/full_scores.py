@@ -49,7 +49,7 @@ def solve_full_scores(metric: Metric, scores: Floats, size_scores: ArrayLike | N
             f"column per number of actual positives from 0 on, got shape {scores.shape}"
         )
     if metric.constraints:
-        raise ValueError("scores of items and sizes go without constraints; leave out subject_to")
+        raise ValueError("scores of items and sizes do not support constraints; leave out subject_to")
     if n > MAX_ITEMS:
         raise ValueError(f"scores of items and sizes are for up to {MAX_ITEMS} items, got {n}")
     phi = None if size_scores is None else checked_size_scores(size_scores, n)
@@ -80,7 +80,7 @@ def solve_full_scores(metric: Metric, scores: Floats, size_scores: ArrayLike | N
 
 
 def _upper(adversary: Strategy, alpha: Floats, beta: Floats, scores: Floats) -> float:
-    """Return what the adversary's strategy holds the best set of every size to."""
+    """Return the value of the best set of every size against the adversary's strategy."""
     marginals = adversary.marginals
     worth = -np.sort(-(alpha[:, adversary.sizes] @ marginals), axis=1).cumsum(axis=1)
     worth = np.column_stack((np.zeros(len(alpha)), worth))

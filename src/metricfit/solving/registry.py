@@ -54,7 +54,7 @@ def resolve(name: str) -> str:
     """
     if name == "auto":
         return DEFAULT
-    if name not in SOLVERS:
+    if not isinstance(name, str) or name not in SOLVERS:
         raise ValueError(f"unknown solver {name!r}; choose one of {', '.join(solvers())}")
     return name
 
@@ -83,7 +83,7 @@ def find_judge(name: str) -> Callable[..., tuple[Floats, Floats]] | None:
 
 
 def check_options(name: str, options: Iterable[str]) -> None:
-    """Complain about an option that the solver does not have.
+    """Raise TypeError for an option that the solver does not have.
 
     Examples
     --------

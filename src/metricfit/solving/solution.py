@@ -14,13 +14,13 @@ from metricfit.game import Strategy
 __all__ = ["Answer", "Certified", "ConvergenceWarning", "Solution", "gap_text", "has_converged"]
 
 ENOUGH = 1.001
-"""A gap may exceed the tolerance by a thousandth of it: nobody wants to be warned about that."""
+"""A gap may exceed the tolerance by a thousandth of it without a warning."""
 
 
 class ConvergenceWarning(UserWarning):
     """A solver stopped with a certified gap larger than the tolerance.
 
-    The answer is still usable: its bounds hold, they are only further apart than was asked for.
+    The answer is still usable: its bounds are valid, but further apart than requested.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Solution:
     solver : str
         Name of the solver that found the answer.
     converged : bool
-        Whether the gap is within the tolerance asked for, give or take a thousandth of it.
+        Whether the gap is within the tolerance, up to a thousandth of it.
 
     Examples
     --------

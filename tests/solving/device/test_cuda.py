@@ -86,7 +86,7 @@ def test_what_the_driver_refuses_is_an_error_with_its_reason(driver: ctypes.CDLL
         cuda.Kernel(b"something else", "solve_games", 4000)
 
 
-def test_without_a_compiler_for_cuda_there_is_a_sentence(
+def test_without_a_compiler_for_cuda_there_gives_a_message(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -96,7 +96,7 @@ def test_without_a_compiler_for_cuda_there_is_a_sentence(
         cuda.compile_kernel("sm_90")
 
 
-def test_without_a_compiler_for_c_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_compiler_for_c_there_gives_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host.shutil, "which", lambda name: None)
     with pytest.raises(RuntimeError, match=r"install g\+\+"):
         host.compiler()

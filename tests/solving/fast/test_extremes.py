@@ -89,7 +89,7 @@ def test_what_was_reached_before_a_step_broke_down_is_kept(seed: int) -> None:
     assert solution.gap < 1e-3
 
 
-def test_an_attempt_is_judged_before_it_is_believed() -> None:
+def test_an_attempt_is_certified_before_it_is_used() -> None:
     game = make_game(mf.f1, np.linspace(0.3, -0.3, 8))
     found = solving.solve_fast(game, 1e-4)
     assert solving._survives(game, found, 1e-4)

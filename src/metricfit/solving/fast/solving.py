@@ -52,7 +52,8 @@ def solve_fast(game: Game, tol: float, *, max_iter: int = 150) -> Answer:
     ----------
     game : Game
     tol : float
-        Gap to reach. The answer is polished to slightly less, so that cleaning it up leaves room.
+        Gap to reach. The solver aims at slightly less, because making the strategies valid takes a part of
+        it.
     max_iter : int
         Newton steps of the first attempt. If it misses, others follow with more steps and another
         regularisation; the note of the answer says so.
@@ -194,7 +195,7 @@ def _solve_blocks(game: Game, tol: float, max_iter: int) -> Answer:
         tables = tables_at(game.metric, n, rows, columns)
         chain = np.searchsorted(rows, ends)
         setting = restrict(game, blocks, order, tables, rows, columns, chain, opening)
-        # More attempts at blocks that may yet be refined would take longer than the refinement.
+        # More attempts with blocks that may be refined later would take longer than the refinement.
         best, steps, note = _attempts(game, setting, blocks, 0.5 * tol, 0.8 * tol, max_iter)
         iterations += steps
         if not np.isfinite(best.gap):

@@ -1,7 +1,7 @@
 // A primal-dual interior point method whose linear program grows while it is being solved, one block to a game.
 //
-// The method is that of metricfit/solving/fast/interior_point.py, without constraints and with every item on its
-// own. Both bounds are exact best responses over all sizes, computed here: they are the certificate.
+// The method is that of cpp/core/solver.hpp, without constraints and with every item on its own. Both bounds are exact
+// best responses over all sizes, computed here: they are the certificate.
 
 constexpr int ATTEMPTS = 3;
 constexpr int COARSE_ABOVE = 64;  // with more items, sizes are priced coarsely until the gap is small

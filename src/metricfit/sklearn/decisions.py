@@ -10,8 +10,9 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, logit, softmax
 
 from metricfit import Metric
-from metricfit.sklearn.beta import BetaCalibration
-from metricfit.sklearn.threshold import best_cut, expected_cut
+from metricfit.sklearn.calibration import BetaCalibration
+from metricfit.sklearn.cut_curve import CutRule
+from metricfit.sklearn.cuts import cut_by
 
 __all__ = ["ClassDecision", "LabelDecision", "finite_logits", "mean_value"]
 
@@ -100,7 +101,7 @@ class ClassDecision:
         logits: FloatArray,
         codes: IntArray,
         weights: FloatArray | None,
-        cut: str,
+        cut: CutRule,
         *,
         calibrated: bool,
     ) -> ClassDecision:
@@ -161,7 +162,7 @@ class LabelDecision:
         logits: FloatArray,
         labels: IntArray,
         weights: FloatArray | None,
-        cut: str,
+        cut: CutRule,
         *,
         calibrated: bool,
         prior: float = PRIOR,
@@ -177,11 +178,7 @@ class LabelDecision:
         single = metric.objective.averaged(None)
         own = np.array(
             [
-                best_cut(single, logits[:, j], labels[:, j], weights=weights).threshold
-                if cut == "empirical"
-                else expected_cut(
-                    single, logits[:, j], labels[:, j], chances[:, j], weights=weights
-                ).threshold
+                cut_by(cut, single, logits[:, j], labels[:, j], chances[:, j], weights=weights).threshold
                 for j in columns
             ]
         )
@@ -222,7 +219,7 @@ class LabelDecision:
 
 
 def finite_logits(probabilities: FloatArray) -> FloatArray:
-    """Return the logits of probabilities, of which none is 0 or 1.
+    """Return the logits of probabilities, after moving them away from 0 and 1.
 
     Examples
     --------

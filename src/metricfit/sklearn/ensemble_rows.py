@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from metricfit import Metric
 from metricfit.sklearn.confidence import need_enough_rows
-from metricfit.sklearn.inputs import CUTS
+from metricfit.sklearn.inputs import CUTS, refuse_masked
 
 __all__ = ["check_ensemble_settings", "checked_table", "held_out_rows"]
 
@@ -24,7 +24,7 @@ def check_ensemble_settings(model: Any, metric: Metric, *, weighted: bool, group
     if model.cut not in CUTS:
         raise ValueError(f'cut must be "expected", "empirical" or "zero", got {model.cut!r}')
     if model.cut == "zero" and metric.constraints:
-        raise ValueError('cut="zero" pays no heed to constraints; use "expected" or "empirical"')
+        raise ValueError('cut="zero" ignores constraints; use "expected" or "empirical"')
     if model.confidence is None:
         return
     if not 0.0 < model.confidence < 1.0:
@@ -32,10 +32,10 @@ def check_ensemble_settings(model: Any, metric: Metric, *, weighted: bool, group
     if not 0.0 < model.holdout < 1.0:
         raise ValueError(f"holdout must be between 0 and 1, got {model.holdout!r}")
     if not metric.constraints:
-        raise ValueError('a confidence needs constraints to promise; give subject_to="recall >= 0.8"')
+        raise ValueError('confidence needs a constraint; give subject_to="recall >= 0.8"')
     if weighted or grouped:
         raise ValueError(
-            "a confidence needs rows that are independent and count alike; "
+            "confidence needs independent rows of equal weight; "
             "fit without sample_weight and groups, or without confidence"
         )
 
@@ -45,6 +45,7 @@ def checked_table(model: Any, X: Any, y: Any = None) -> Any:
 
     With labels the names and the number of columns are kept in the model, without they are compared.
     """
+    refuse_masked(X=X, y=y)
     checked = X
     if not hasattr(X, "columns"):
         checked = check_array(

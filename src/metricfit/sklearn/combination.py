@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from metricfit import Metric
-from metricfit.sklearn.calibration import MixedCalibrator, SigmoidCalibrator
+from metricfit.sklearn.calibration import MixedCalibration, SigmoidCalibration
 from metricfit.sklearn.crossfit import Member
-from metricfit.sklearn.cuts import CutCurve
-from metricfit.sklearn.weights import member_weights
+from metricfit.sklearn.cuts import best_cut
+from metricfit.sklearn.member_weights import member_weights
 
 __all__ = ["Combination", "combined"]
 
@@ -31,16 +31,16 @@ class Combination:
         The fitted models of the members whose weight is not 0.
     weights : dict of str to float
         The shares of all members; they add up to 1.
-    calibrators : dict of str to SigmoidCalibrator
+    calibrators : dict of str to SigmoidCalibration
         From the scores of each member to logits.
-    calibrator : MixedCalibrator
+    calibrator : MixedCalibration
         From the mean of the logits to a probability.
     """
 
     members: dict[str, Member]
     weights: dict[str, float]
-    calibrators: dict[str, SigmoidCalibrator]
-    calibrator: MixedCalibrator
+    calibrators: dict[str, SigmoidCalibration]
+    calibrator: MixedCalibration
 
     def probabilities(self, X: Any) -> FloatArray:
         """Return the probability that new rows are positive."""
@@ -48,7 +48,7 @@ class Combination:
             self.weights[name] * self.calibrators[name].logits(member.scores(X))
             for name, member in self.members.items()
         )
-        return self.calibrator.probabilities(np.asarray(total))
+        return self.calibrator(np.asarray(total))
 
 
 def combined(
@@ -86,7 +86,7 @@ def combined(
     if len(np.unique(truth)) < 2:
         raise ValueError("the folds score rows of one class only; give folds that score both")
     names = [member.name for member in members]
-    calibrators = [SigmoidCalibrator().fit(row[scored], truth, counts) for row in scores]
+    calibrators = [SigmoidCalibration.fit(row[scored], truth, counts) for row in scores]
     logits = np.array([c.logits(row[scored]) for c, row in zip(calibrators, scores, strict=True)])
     shares = member_weights(logits, truth, counts)
     weights = dict(zip(names, map(float, shares), strict=True))
@@ -94,13 +94,13 @@ def combined(
         {member.name: member for member in members if weights[member.name] > 0.0},
         weights,
         dict(zip(names, calibrators, strict=True)),
-        MixedCalibrator().fit(shares @ logits, truth, counts),
+        MixedCalibration.fit(shares @ logits, truth, counts),
     )
     if report_for is not None:
         for name, row in zip(names, logits, strict=True):
-            alone = MixedCalibrator().fit(row, truth, counts).probabilities(row)
-            value = CutCurve.of(alone, truth, counts).best(report_for).value
+            alone = MixedCalibration.fit(row, truth, counts)(row)
+            value = best_cut(report_for, alone, truth, weights=counts).value
             print(f"{name}: {report_for.name} {value:.3f} out-of-fold at best, weight {weights[name]:.2f}")
     probabilities = np.full(len(labels), np.nan)
-    probabilities[scored] = combination.calibrator.probabilities(shares @ logits)
+    probabilities[scored] = combination.calibrator(shares @ logits)
     return combination, probabilities

@@ -7,8 +7,8 @@ from sklearn.linear_model import LogisticRegression
 
 import metricfit as mf
 from metricfit.sklearn import MetricClassifier, MetricEnsemble, best_cut, expected_cut
-from metricfit.sklearn.cuts import CutCurve
-from metricfit.sklearn.top import as_share, top_margins, top_rows
+from metricfit.sklearn.cut_curve import CutCurve
+from metricfit.sklearn.top_rows import as_share, top_margins, top_rows
 
 
 @pytest.fixture(scope="module")

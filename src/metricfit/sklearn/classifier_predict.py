@@ -12,15 +12,16 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from metricfit import Metric
-from metricfit.sklearn.beta import BetaCalibration
+from metricfit.sklearn.calibration import BetaCalibration
 from metricfit.sklearn.callbacks import completed_epochs
-from metricfit.sklearn.deciding import ClassDecision, LabelDecision
-from metricfit.sklearn.given import GivenRows
+from metricfit.sklearn.classifier_rows import GivenRows
+from metricfit.sklearn.cut_curve import SLACK, CutRule
+from metricfit.sklearn.decisions import ClassDecision, LabelDecision
+from metricfit.sklearn.inputs import refuse_masked
 from metricfit.sklearn.network import LogitNet
 from metricfit.sklearn.rows import HeldOut, complete
 from metricfit.sklearn.targets import plain_labels
-from metricfit.sklearn.threshold import SLACK
-from metricfit.sklearn.top import top_rows
+from metricfit.sklearn.top_rows import top_rows
 from metricfit.sklearn.training import release
 
 __all__ = ["TrainedNetwork"]
@@ -42,7 +43,7 @@ class TrainedNetwork(GivenRows):
     net_: LogitNet
     max_epochs: int
     patience: int
-    cut: str
+    cut: CutRule
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return how far each row is on the side of ``classes_[1]``: its logit less the threshold.
@@ -156,14 +157,16 @@ class TrainedNetwork(GivenRows):
         if best["one_class"]:
             warnings.warn(
                 f"the model predicts one class only on the held-out rows: either the features say little "
-                f"about the target, or {self.metric_.name} is highest so. Look at predict_proba, give "
+                f"about the target, or this maximises {self.metric_.name}. Look at predict_proba, give "
                 "other features or more rows, or choose another metric or constraint",
                 stacklevel=4,
             )
 
     def _logits(self, X: Any) -> FloatArray:
         check_is_fitted(self)
+        refuse_masked(X=X)
         X = validate_data(self, X, dtype=np.float32, reset=False, ensure_all_finite="allow-nan")
-        X = complete(X, getattr(self, "feature_names_in_", None))
+        # PyTorch warns of arrays that cannot be written to.
+        X = np.require(complete(X, getattr(self, "feature_names_in_", None)), requirements="W")
         logits: torch.Tensor = self.net_.forward(X, training=False)
         return logits.cpu().double().numpy()

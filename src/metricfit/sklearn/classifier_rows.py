@@ -9,6 +9,7 @@ import numpy.typing as npt
 from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
+from metricfit.sklearn.inputs import refuse_masked
 from metricfit.sklearn.rows import HeldOut, class_index, complete, row_weights
 from metricfit.sklearn.targets import check_labels, plain_labels
 
@@ -36,6 +37,7 @@ class GivenRows:
         return class_index(self.classes_, self.pos_label)
 
     def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
+        refuse_masked(X=X, y=y)
         if y is not None:
             check_labels(y)
         several = issparse(y) or (np.ndim(y) == 2 and np.asarray(y).shape[1] > 1)

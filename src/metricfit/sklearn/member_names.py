@@ -59,7 +59,7 @@ class NamedEstimators(BaseEstimator):
     estimators: Sequence[Any] | None
 
     def _named_members(self) -> list[tuple[str, Any]]:
-        """Return the members, or none if `estimators` is no list of them, of which `fit` will complain."""
+        """Return the members, or none if `estimators` is not a list of them; `fit` raises an error then."""
         try:
             return [] if self.estimators is None else named(self.estimators)
         except (TypeError, ValueError):
@@ -85,7 +85,7 @@ class NamedEstimators(BaseEstimator):
             name, _, setting = key.partition("__")
             if name not in members:
                 raise ValueError(
-                    f"{key!r} is no setting of {type(self).__name__}; it has {', '.join([*own, *members])}"
+                    f"{key!r} is not a setting of {type(self).__name__}; it has {', '.join([*own, *members])}"
                 )
             if setting:
                 inner.setdefault(name, {})[setting] = value

@@ -53,7 +53,7 @@ def top_margins(metric: Metric, scores: FloatArray) -> FloatArray:
 
 
 def as_share(metric: Metric, rows: int) -> Metric:
-    """Return the metric with its size as the share of so many rows.
+    """Return the metric with its size as a share of the rows.
 
     Examples
     --------

@@ -45,7 +45,7 @@ def member_weights(
     >>> member_weights(np.array([2 * signal, noise]), labels) @ [0, 1] < 0.1
     np.True_
     """
-    # A constant says nothing, and would only be mistaken for the intercept.
+    # Constant logits have no information, and could not be told apart from the intercept.
     told = np.ptp(logits, axis=1) > 0.0
     if not told.all() and told.any():
         shares = np.zeros(len(logits))
@@ -67,6 +67,6 @@ def member_weights(
     bounds = [(0.0, None)] * members + [(None, None)]
     found = minimize(penalised, np.append(equal, 0.0), jac=True, bounds=bounds, method="L-BFGS-B")
     weights = np.asarray(found.x[:-1], dtype=np.float64)
-    # Below this a member costs time and changes nothing.
+    # A member with a smaller weight takes time and changes nothing.
     weights[weights < 0.01 * weights.sum()] = 0.0
     return weights / weights.sum() if weights.sum() > 0.0 else equal

@@ -1,0 +1,160 @@
+"""What benchmarks/ensemble.py recorded: the ensemble, and the same with one thing less, on the same rows.
+
+A case is a data set and a metric, with the mean over the seeds that both methods have.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import tables
+
+from metricfit.experiments.statistics import TIE
+from metricfit.experiments.writing import table
+
+ENSEMBLE = "ensemble"
+# What the ensemble is compared with; other methods of the file keep their names.
+NAMES = {
+    "network": "one network, cross-entropy, tuned",
+    "lightgbm": "LightGBM, tuned",
+    "trees": "boosted trees, tuned",
+    "cross-entropy": "the same ensemble, its network trained with cross-entropy",
+}
+SHORT = {
+    "network": "one network,\ncross-entropy",
+    "lightgbm": "LightGBM",
+    "trees": "scikit-learn's\nboosted trees",
+    "cross-entropy": "itself with\ncross-entropy",
+}
+Case = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Differences:
+    """One method less another, by case."""
+
+    by_case: dict[Case, float]
+
+    @property
+    def mean(self) -> float:
+        return statistics.fmean(self.by_case.values())
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """How many cases are better, equal and worse."""
+        better = sum(value > TIE for value in self.by_case.values())
+        worse = sum(value < -TIE for value in self.by_case.values())
+        return better, len(self.by_case) - better - worse, worse
+
+    @property
+    def worst(self) -> str:
+        """The smallest of them, and where it is."""
+        name, metric = min(self.by_case, key=self.by_case.__getitem__)
+        return f"{self.by_case[name, metric]:+z.3f} ({title(metric)}, {name})"
+
+
+class Recorded:
+    """The rows of the file."""
+
+    def __init__(self, rows: Iterable[tables.Row]) -> None:
+        self.rows = list(rows)
+        self.values: dict[str, dict[Case, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
+        for row in self.rows:
+            self.values[row["method"]][row["set"], row["metric"]][row["seed"]] = row["value"]
+
+    def less(self, ours: str, theirs: str) -> Differences:
+        """Return one method less another, over the seeds that both have."""
+        found = {}
+        for case, mine in self.values[ours].items():
+            other = self.values[theirs].get(case, {})
+            common = mine.keys() & other.keys()
+            if common:
+                found[case] = statistics.fmean(mine[seed] - other[seed] for seed in sorted(common))
+        return Differences(found)
+
+    @property
+    def rivals(self) -> list[str]:
+        """What the ensemble is compared with: the known ones first."""
+        others = [method for method in self.values if method not in (ENSEMBLE, *NAMES)]
+        return [method for method in (*NAMES, *others) if self.less(ENSEMBLE, method).by_case]
+
+
+def title(metric: str) -> str:
+    """Return how pages call a metric.
+
+    Examples
+    --------
+    >>> title("f1"), title("balanced_accuracy")
+    ('F1', 'balanced accuracy')
+    """
+    return metric.upper() if metric in ("f1", "f2", "mcc") else metric.replace("_", " ")
+
+
+def facts(found: Recorded) -> dict[str, str]:
+    """Return the figures by the names that the templates use."""
+    metrics = list(dict.fromkeys(row["metric"] for row in found.rows))
+    seeds: dict[str, set[int]] = defaultdict(set)
+    for row in found.rows:
+        seeds[row["set"]].add(row["seed"])
+    told = {
+        "ensemble_sets": f"{len(seeds)}",
+        "ensemble_metrics": f"{len(metrics)}",
+        "ensemble_metric_names": ", ".join(map(title, metrics)),
+        "ensemble_seeds": span([len(each) for each in seeds.values()]),
+        "ensemble_pairs": f"{sum(map(len, seeds.values()))}",
+        "ensemble_table": "\n".join(_table(found)),
+        "ensemble_by_metric": "\n".join(_by_metric(found, metrics)),
+    }
+    for method in found.rivals:
+        differences, key = found.less(ENSEMBLE, method), f"ensemble_{method.replace('-', '_')}"
+        better, even, _ = differences.counts
+        cases = len(differences.by_case)
+        told |= {
+            f"{key}_wins": f"{better}",
+            f"{key}_good": f"{better + even}",
+            f"{key}_cases": f"{cases}",
+            f"{key}_share": f"{100 * better / cases:.0f} %",
+            f"{key}_difference": f"{differences.mean:+z.3f}",
+        }
+    return told
+
+
+def span(numbers: Sequence[int]) -> str:
+    """Return the range of some numbers in words.
+
+    Examples
+    --------
+    >>> span([2, 1, 3]), span([2, 2])
+    ('1 to 3', '2')
+    """
+    low, high = min(numbers), max(numbers)
+    return f"{low}" if low == high else f"{low} to {high}"
+
+
+def _table(found: Recorded) -> list[str]:
+    rows = []
+    for method in found.rivals:
+        differences = found.less(ENSEMBLE, method)
+        rows.append(
+            [
+                NAMES.get(method, method),
+                f"{len(differences.by_case)}",
+                " / ".join(map(str, differences.counts)),
+                f"{differences.mean:+z.3f}",
+                differences.worst,
+            ]
+        )
+    return table(("`MetricEnsemble` against", "cases", "better / equal / worse", "mean", "worst"), rows)
+
+
+def _by_metric(found: Recorded, metrics: Sequence[str]) -> list[str]:
+    rows = []
+    for method in found.rivals:
+        by_case = found.less(ENSEMBLE, method).by_case
+        each = ([value for case, value in by_case.items() if case[1] == metric] for metric in metrics)
+        means = (f"{statistics.fmean(values):+z.3f}" if values else "–" for values in each)
+        rows.append([NAMES.get(method, method), *means])
+    return table(("`MetricEnsemble` against", *map(title, metrics)), rows)

@@ -1,0 +1,73 @@
+"""Classifiers that say when they are fitted, and take what an unfinished run has fitted."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+
+from metricfit.cli.decisions import scores
+from metricfit.cli.kept_models import KeptModels
+from metricfit.sklearn import MetricClassifier, MetricEnsemble
+
+__all__ = ["Announced", "Steps", "models_of"]
+
+
+class Steps(Protocol):
+    """Is told which model is fitted, to show it."""
+
+    def begin(self, name: str) -> None:
+        """Show that a fit begins."""
+
+    def end(self, name: str) -> None:
+        """Show that it ended."""
+
+
+class Announced(ClassifierMixin, BaseEstimator):
+    """A classifier that says when it is fitted, keeps what was fitted, and that Ctrl-C stops.
+
+    What the classifier alone warns of is not passed on: the ensemble decides, and has warnings of its own.
+
+    Attributes
+    ----------
+    model_ : torch.nn.Module or HistGradientBoostingClassifier
+        The network or the trees.
+    """
+
+    def __init__(self, estimator: Any, name: str, steps: Steps, kept: KeptModels) -> None:
+        self.estimator = estimator
+        self.name = name
+        self.steps = steps
+        self.kept = kept
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Announced:
+        """Fit the classifier, or take what an unfinished run has fitted."""
+        self.steps.begin(self.name)
+        self.classes_ = np.unique(y)
+        key = self.kept.key(self.estimator, X, y, sample_weight)
+        self.model_ = self.kept.take(key, X.shape[1], len(self.classes_))
+        if self.model_ is None:
+            self.model_ = self._fitted(X, y, sample_weight)
+            self.kept.keep(key, self.model_)
+        self.steps.end(self.name)
+        return self
+
+    def _fitted(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fitted = clone(self.estimator).fit(X, y, sample_weight=sample_weight)
+        # The network catches Ctrl-C and keeps its best epoch; half of an ensemble is of no use.
+        if getattr(fitted, "interrupted_", False):
+            raise KeyboardInterrupt
+        return fitted.net_.module_.cpu().eval() if isinstance(fitted, MetricClassifier) else fitted
+
+    def decision_function(self, X: Any) -> Any:
+        """Return the scores of the classifier."""
+        return scores(self.model_, X)
+
+
+def models_of(ensemble: MetricEnsemble) -> dict[str, list[Any]]:
+    """Return the networks and trees of an ensemble of such classifiers, by the names of its members."""
+    return {name: [model.model_ for model in member.models] for name, member in ensemble.members_.items()}

@@ -1,0 +1,87 @@
+"""Tables of recorded results compare like with like, and take new metrics, seeds and methods."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture(scope="module")
+def program():
+    """A function that imports a script of the benchmarks, as they import each other."""
+    sys.path.insert(0, str(BENCHMARKS))
+    try:
+        yield importlib.import_module
+    finally:
+        sys.path.remove(str(BENCHMARKS))
+
+
+def of_ensemble(method, value, name="a", metric="f1", seed=0):
+    return {"set": name, "metric": metric, "method": method, "seed": seed, "value": value}
+
+
+def test_the_ensemble_is_compared_over_the_seeds_that_both_have(program):
+    recorded = program("results_ensemble").Recorded(
+        [of_ensemble("ensemble", 0.5), of_ensemble("ensemble", 0.9, seed=1), of_ensemble("trees", 0.4)]
+    )
+    assert recorded.less("ensemble", "trees").mean == pytest.approx(0.1)
+
+
+def test_new_methods_and_metrics_of_the_ensemble_get_a_row_and_a_column(program):
+    rows = [
+        of_ensemble(method, value, metric=metric)
+        for metric in ("f1", "balanced_accuracy")
+        for method, value in (("ensemble", 0.5), ("trees", 0.4), ("stacking", 0.6))
+    ]
+    ensemble = program("results_ensemble")
+    facts = ensemble.facts(ensemble.Recorded(rows))
+    assert "| stacking | 2 | 0 / 0 / 2 | -0.100 | -0.100 (F1, a) |" in facts["ensemble_table"]
+    assert facts["ensemble_by_metric"].startswith("| `MetricEnsemble` against | F1 | balanced accuracy |")
+    assert facts["ensemble_stacking_difference"] == "-0.100"
+
+
+def of_floor(method, met, name="a", model="linear"):
+    found = [0.5, 0.0 if met else 0.1]
+    case = {"set": name, "model": model, "target": "recall>=0.9", "seed": 0}
+    return {**case, "method": method, "train": found, "test": found}
+
+
+def test_floors_are_counted_over_the_cases_that_all_methods_have(program):
+    rows = [of_floor("game", True), of_floor("game", False, "b"), of_floor("another way", True)]
+    facts = program("results_floors").facts(rows)
+    assert "linear (1 cases): training, test" in facts["floors"]
+    assert "| `MetricLoss`, constraint in the game | 100 %, 100 % | 0.50 |" in facts["floors"]
+    assert "| another way | 100 %, 100 % | 0.50 |" in facts["floors"]
+    assert facts["floors_runs"] == "3"
+
+
+def test_floors_are_also_counted_as_chosen_on_held_out_rows_where_that_was_recorded(program):
+    held = {"test": [0.25, 0.1]}
+    rows = [{**of_floor("game", True), "held": held}, {**of_floor("soft", True), "held": held}]
+    facts = program("results_floors").facts(rows)
+    assert "| objective | chosen on held-out rows: test | objective |" in facts["floors"]
+    assert "| `MetricLoss`, constraint in the game | 100 %, 100 % | 0.50 | 0 % | 0.25 |" in facts["floors"]
+
+
+def test_potentials_show_the_mean_and_the_worst_distribution(program):
+    rows = [{"truth": "dependent", "kind": "full", "lost": {"game": lost}} for lost in (0.0, 0.5)]
+    assert "| dependent, full, game | 0.2500 | 0.5000 | 2 |" in program("results_potentials").losses(rows)
+
+
+def test_boosted_trees_are_compared_with_logistic_loss_and_a_tuned_cut(program):
+    row = {"seed": 0, "metric": "f1", "logistic tuned": 0.5, "logistic at 0": 0.4, "metric tuned": 0.5}
+    rows = [{**row, "set": "a", "metric at 0": 0.7}, {**row, "set": "b", "metric at 0": 0.4}]
+    facts = program("results_boosting").facts(rows)
+    assert "| all | 2 | 0.500 | -0.100 | +0.050 | +0.000 | 50 % | 0 % |" in facts["boosting"]
+    assert (facts["boosting_best"], facts["boosting_others"]) == ("a", "-0.100")
+
+
+def test_the_evidence_goes_round_the_data_sets(program):
+    evidence = program("evidence")
+    for stage, runs in evidence.stages().items():
+        sets = len({run.dataset for run in runs})
+        assert len({run.dataset for run in runs[:sets]}) == sets, stage
+        assert len(set(runs)) == len(runs), stage

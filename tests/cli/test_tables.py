@@ -1,0 +1,113 @@
+"""Values are taken for what they mean, or there is a sentence; no model is made that cannot be used."""
+
+import datetime as dt
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cli.tables import a_table, fit, left_behind, run, said
+from metricfit.cli.encoding import Columns
+from metricfit.cli.mistakes import UserMistakeError
+from metricfit.cli.reading import read_table
+from metricfit.cli.tables import about_large_numbers, take_target, tidy
+
+ROWS = 20
+
+
+def target_of(values):
+    return take_target(pd.DataFrame({"a": range(len(values)), "y": values}), "y", None)
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ([None] * ROWS, "is empty in every row"),
+        ([1] * ROWS, r"has the same value \(1\) in every row"),
+        (["no", None] * (ROWS // 2), "is no in every row that has a value; 10 rows have none"),
+        ([np.inf, 0.0] * (ROWS // 2), "holds infinite numbers"),
+        ([["no"], ["yes"]] * (ROWS // 2), "holds lists or records"),
+    ],
+    ids=["empty", "constant", "NA for a value", "infinite", "lists"],
+)
+def test_a_target_from_which_nothing_can_be_learned_is_a_sentence(values, sentence):
+    with pytest.raises(UserMistakeError, match=sentence):
+        target_of(values)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [Decimal("1.5"), None, Decimal("2")],
+        [10**25, 1, None],
+        pd.array([1, None, 2], dtype="Int64"),
+    ],
+    ids=["decimals", "long whole numbers", "numbers with gaps"],
+)
+def test_all_kinds_of_numbers_are_numbers(values):
+    assert tidy(pd.DataFrame({"a": values}))["a"].dtype == np.float64
+
+
+def test_numbers_that_count_as_missing_are_named():
+    table = pd.DataFrame({"a": [1.0, np.inf], "b": [1e31, 0.0], "c": [10**400, 1], "d": [1.0, np.nan]})
+    (note,) = about_large_numbers(table)
+    assert note.endswith("they are in: a, b, c.")
+    assert tidy(table)[["a", "b", "c"]].isna().sum().tolist() == [1, 1, 1]
+
+
+def test_dates_with_a_time_zone_are_those_of_utc(tmp_path):
+    since = pd.date_range("2020-01-01", periods=160, freq="D", tz="Europe/Berlin")
+    a_table().assign(since=since).to_parquet(tmp_path / "table.parquet")
+    assert fit(tmp_path, table="table.parquet", epochs=1).exit_code == 0
+    a_table().assign(since=since.tz_convert("UTC").tz_localize(None)).to_parquet(tmp_path / "plain.parquet")
+    for name in ("table", "plain"):
+        words = [tmp_path / f"{name}.parquet", "--out", tmp_path / f"{name}.csv"]
+        result = run("predict", tmp_path / "run", *words)
+        assert result.exit_code == 0, result.output
+    assert (tmp_path / "table.csv").read_bytes() == (tmp_path / "plain.csv").read_bytes()
+
+
+@pytest.mark.parametrize("value", [pd.Timestamp("2020-01-01"), dt.date(2020, 1, 1), True, "x"])
+def test_other_values_are_not_taken_for_numbers(value):
+    columns = Columns({"a": "numbers"}, {}, {})
+    with pytest.raises(UserMistakeError, match="held numbers in the training table; here it holds"):
+        columns.check(pd.DataFrame({"a": [value] * 3}), ignore_unknown=True)
+
+
+def test_a_table_of_empty_columns_is_a_sentence(tmp_path):
+    a_table()[["empty", "churn"]].assign(nothing=np.nan).to_csv(tmp_path / "table.csv", index=False)
+    result = fit(tmp_path)
+    assert result.exit_code == 2
+    assert "every one of them is empty" in said(result)
+    assert left_behind(tmp_path) == ["table.csv"]
+
+
+def written(folder, *values):
+    (folder / "t.csv").write_text("a,b\n" + "".join(f'"{value}",x\n' for value in values))
+    return read_table(folder / "t.csv")
+
+
+@pytest.mark.parametrize("values", [("1,5", "20"), ("0,126", "-3,250"), ("1,2345", "1")])
+def test_quoted_numbers_with_a_decimal_comma_are_numbers(tmp_path, values):
+    table, notes = written(tmp_path, *values)
+    assert table["a"].tolist() == [float(value.replace(",", ".")) for value in values]
+    assert notes == ["Read as numbers with a decimal comma: a."]
+
+
+@pytest.mark.parametrize(
+    "values", [("1,234", "20,500"), ("1.234.567,50", "1.000,10"), ("12 %", "7.5 %"), ("$1,200",)]
+)
+def test_numbers_that_are_read_as_text_are_named(tmp_path, values):
+    table, (note,) = written(tmp_path, *values)
+    assert table["a"].tolist() == list(values)
+    assert f"look like numbers, such as '{values[0]}': a." in note
+
+
+@pytest.mark.parametrize(
+    "values", [("01.02.2020", "17.11.2021"), ("555-1234", "a"), ("1 2", "3 4"), ("10,x", "2")]
+)
+def test_dates_and_codes_are_not_taken_for_numbers(tmp_path, values):
+    table, notes = written(tmp_path, *values)
+    assert table["a"].tolist() == list(values)
+    assert notes == []

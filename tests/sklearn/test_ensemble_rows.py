@@ -1,0 +1,122 @@
+"""The ensemble with the rows and labels that strangers bring, and with a training that is stopped."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from skorch.callbacks import Callback
+
+from metricfit.sklearn import MetricClassifier, MetricEnsemble
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_classification(
+        400, 6, n_informative=4, weights=[0.8], flip_y=0.1, class_sep=0.7, random_state=0
+    )
+
+
+def quick(estimators=None, **settings):
+    members = (
+        [("linear", LogisticRegression()), ("bayes", GaussianNB())] if estimators is None else estimators
+    )
+    return MetricEnsemble(members, **{"cv": 3, "random_state": 0, **settings})
+
+
+def test_columns_without_a_number_can_be_fitted():
+    random = np.random.default_rng(0)
+    y = random.integers(0, 2, 120)
+    X = pd.DataFrame({"said": random.normal(size=120) + 2 * y, "never": np.nan, "same": 1.0})
+    # One fold trains without the only number of this column.
+    X["once"] = [3.0] + [np.nan] * 119
+    model = MetricEnsemble(cv=2, random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.8
+    assert model.predict(X.assign(never=5.0)).shape == y.shape
+
+
+def test_a_member_whose_scores_are_no_numbers_is_named(data):
+    X, y = data
+    constant = np.ones_like(X)
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(ValueError, match="the scores of bayes are NaN for 134 of 134 rows"),
+    ):
+        quick([("bayes", GaussianNB(var_smoothing=0.0))]).fit(constant, y)
+
+
+class Interrupting(Callback):
+    """Does what Ctrl-C does, in the second epoch."""
+
+    def on_epoch_begin(self, net, **kwargs):
+        if len(net.history) == 2:
+            raise KeyboardInterrupt
+
+
+def test_ctrl_c_ends_the_fit_of_all_members(data):
+    network = MetricClassifier("f1", max_epochs=5, callbacks=[Interrupting()], random_state=0)
+    assert clone(network).fit(*data).interrupted_
+    with pytest.raises(KeyboardInterrupt):
+        quick([("network", make_pipeline(StandardScaler(), network))]).fit(*data)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array(["no", "yes"]),
+        np.array(["no", "yes"], dtype=object),
+        np.array([False, True]),
+        np.array([-1, 1]),
+        np.array([0.0, 1.0]),
+    ],
+    ids=["str", "object", "bool", "signs", "float"],
+)
+@pytest.mark.parametrize("pack", [np.asarray, pd.Series, list], ids=["array", "series", "list"])
+def test_labels_of_any_kind_are_predicted_as_they_were_given(data, labels, pack):
+    X, y = data
+    model = quick().fit(X, pack(labels[y]))
+    np.testing.assert_array_equal(model.predict(X), labels[quick().fit(X, y).predict(X)])
+    assert model.predict(X).dtype.kind == model.classes_.dtype.kind
+
+
+def test_rows_of_pandas_are_matched_by_place_and_not_by_index(data):
+    X, y = data
+    random = np.random.default_rng(0)
+    groups, weights = np.arange(len(y)) // 4, random.integers(0, 3, len(y)).astype(float)
+
+    def shuffled(values):
+        kind = pd.DataFrame if np.ndim(values) == 2 else pd.Series
+        return kind(values, index=random.permutation(len(y)))
+
+    plain = quick().fit(X, y, sample_weight=weights, groups=groups)
+    frame = shuffled(X).rename(columns=str)
+    packed = quick().fit(frame, shuffled(y), sample_weight=shuffled(weights), groups=shuffled(groups))
+    np.testing.assert_allclose(packed.oof_, plain.oof_)
+
+
+def test_rows_without_weight_do_not_count(data):
+    X, y = data
+    kept = np.arange(len(y)) % 3 > 0
+    changed = np.where(kept, y, 1 - y)
+    # The same folds for both, of the rows that count.
+    folds = list(StratifiedKFold(3).split(X[kept], y[kept]))
+    places = np.flatnonzero(kept)
+    wide = [(np.concatenate((places[train], np.flatnonzero(~kept))), places[test]) for train, test in folds]
+    weighted = quick(cv=wide).fit(X, changed, sample_weight=kept.astype(float))
+    alone = quick(cv=folds).fit(X[kept], y[kept])
+    np.testing.assert_allclose(weighted.predict_proba(X), alone.predict_proba(X), atol=1e-3)
+    assert weighted.cut_ == pytest.approx(alone.cut_, abs=1e-3)
+
+
+@pytest.mark.slow
+def test_jobs_within_jobs_fit_the_same(data):
+    X, y = data
+    grid = {"metric": ["f1", "f2"]}
+    inner = GridSearchCV(quick(n_jobs=2), grid, cv=2, n_jobs=2, error_score="raise").fit(X, y)
+    alone = GridSearchCV(quick(), grid, cv=2, error_score="raise").fit(X, y)
+    np.testing.assert_array_equal(inner.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"])
