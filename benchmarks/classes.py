@@ -3,10 +3,9 @@
     python benchmarks/classes.py --data DATA --out classes.jsonl --jobs 2
     python benchmarks/classes.py --data DATA --out classes.jsonl --sets digits --seeds 1 --rates 0.01
 
-DATA holds NAME.npz with X and y: letter, sat, pageblocks and whitewine of UCI, and two real sets of several
-labels: birds of the R package mldr (645 rows, its 15 labels of 2 to 16 % positives), and yeast of the
-Python package river (2417 rows, 14 labels of 1 to 75 %). At most 4000 rows of each are used, half of them
-new.
+DATA holds NAME.npz with X and y: letter, sat and pageblocks of UCI, and two real sets of several labels:
+birds of the R package mldr (645 rows, its 15 labels of 2 to 16 % positives), and yeast of the Python
+package river (2417 rows, 14 labels of 1 to 75 %). At most 4000 rows of each are used, half of them new.
 
 All networks are MetricClassifier with two hidden layers of 100 units, averaged weights, and 20 % of the
 rows held out to end the training and to choose cuts. Each is trained with every learning rate, and the one
@@ -65,7 +64,6 @@ SETS = {
     "digits": "classes",
     "sat": "classes",
     "pageblocks": "classes",
-    "whitewine": "classes",
     "labels 500": "labels",
     "labels 2000": "labels",
     "letters": "labels",

@@ -184,7 +184,7 @@ MISTAKES = {
     "no rows": ("head.csv", {}, [], "has no rows"),
     "no table": ("table.xlsx", {}, [], "Save the sheet as CSV"),
     "foreign parquet": ("foreign.parquet", {}, [], "cannot be read as a table"),
-    "not text": ("binary.csv", {}, [], "no text in UTF-8"),
+    "not text": ("binary.csv", {}, [], "not text in UTF-8"),
     "one column": ("single.csv", {}, [], "the only column"),
     "few positives": ("rare.csv", {}, [], "are needed at least"),
     "unknown metric": ("table.csv", {}, ["--metric", "f1score"], "is not understood"),

@@ -12,6 +12,7 @@ import torch
 import typer
 
 from cli.tables import a_table, fit, left_behind, run, said
+from metricfit.cli import demo
 from metricfit.cli.folders import RunFolder, write_whole
 from metricfit.cli.locking import Lock
 from metricfit.cli.mistakes import UserMistakeError
@@ -198,6 +199,16 @@ def test_predictions_that_cannot_be_written_give_a_message(finished):
         result = run("predict", finished / "run", finished / "table.csv", "--out", finished / "p.csv")
     assert "File too large" in said(result)
     assert left_behind(finished) == ["run", "table.csv"]
+
+
+@pytest.mark.parametrize("report", ["/proc/report.html", ".", "n" * 300])
+def test_the_demo_finds_out_where_it_cannot_write_before_it_trains(tmp_path, report, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(demo, "compare_demo_data", lambda *given, **options: pytest.fail("it trains"))
+    result = run("demo", "--report", report)
+    assert result.exit_code == 2, result.output
+    assert "cannot be written" in said(result) or "is a folder" in said(result)
+    assert left_behind(tmp_path) == []
 
 
 def test_a_file_of_the_user_beside_the_predictions_is_left_alone(tmp_path):

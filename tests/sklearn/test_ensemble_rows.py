@@ -113,6 +113,13 @@ def test_rows_without_weight_do_not_count(data):
     assert weighted.cut_ == pytest.approx(alone.cut_, abs=1e-3)
 
 
+def test_equal_weights_are_none(data):
+    X, y = data
+    np.testing.assert_array_equal(
+        quick().fit(X, y, sample_weight=np.full(len(y), 3.0)).oof_, quick().fit(X, y).oof_
+    )
+
+
 @pytest.mark.slow
 def test_jobs_within_jobs_fit_the_same(data):
     X, y = data

@@ -21,6 +21,33 @@ def test_gradients_are_those_of_finite_differences(name):
     assert torch.autograd.gradgradcheck(lambda x: loss(x, targets), (logits,))
 
 
+@pytest.mark.parametrize("name", EVERY)
+def test_numbers_and_arrays_on_the_host_are_what_operators_give(name, monkeypatch):
+    """One unit is measured in plain numbers, several in NumPy, and under a transform by operators."""
+    generator = torch.Generator().manual_seed(1)
+    logits = torch.randn(12, 2, generator=generator, dtype=torch.float64)
+    targets = (torch.rand(12, 2, generator=generator) < 0.4).double()
+    targets[:, 1] = 0.0
+    for options in ({"average": "micro"}, {"group_size": 4}):
+        found = []
+        for watched in (False, True):
+            monkeypatch.setattr("metricfit.loss.soft_terms.is_watched", lambda watched=watched: watched)
+            given = logits.clone().requires_grad_()
+            loss = mf.SoftMetricLoss(EVERY[name], **options)(given, targets)
+            loss.backward()
+            found.append((loss.detach(), given.grad))
+        torch.testing.assert_close(found[0], found[1], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # PyTorch's own, of forward mode
+def test_gradients_go_forward_too():
+    generator = torch.Generator().manual_seed(2)
+    logits = torch.randn(9, generator=generator, dtype=torch.float64, requires_grad=True)
+    targets = (torch.rand(9, generator=generator) < 0.5).double()
+    loss = mf.SoftMetricLoss(mf.f1.subject_to(mf.precision >= 0.8)).eval()
+    assert torch.autograd.gradcheck(lambda x: loss(x, targets), (logits,), check_forward_ad=True)
+
+
 @pytest.mark.parametrize("bounds", [False, True])
 def test_gradients_with_constraints_are_those_of_finite_differences(bounds):
     generator = torch.Generator().manual_seed(0)

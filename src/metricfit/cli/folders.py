@@ -11,7 +11,7 @@ from pathlib import Path
 from metricfit.cli.locking import FolderBusyError, Lock
 from metricfit.cli.mistakes import UserMistakeError
 
-__all__ = ["UNFINISHED", "RunFolder", "write_whole"]
+__all__ = ["UNFINISHED", "RunFolder", "check_writable", "write_whole"]
 
 DESCRIPTION = "model.json"
 UNFINISHED = "metricfit-unfinished"
@@ -27,6 +27,22 @@ def write_whole(path: Path, text: str) -> None:
         with aside.open("x", encoding="utf-8") as file:
             file.write(text)
         aside.replace(place)
+    except OSError as error:
+        raise UserMistakeError(f"{path} cannot be written: {error.strerror}.") from None
+    finally:
+        with suppress(OSError):
+            aside.unlink()
+
+
+def check_writable(path: Path) -> None:
+    """Say so if a file cannot be written: before the work whose result it is to hold."""
+    place = Path(os.path.realpath(path))
+    if place.is_dir():
+        raise UserMistakeError(f"{path} is a folder; give the name of a file.")
+    aside = place.with_name(f".metricfit-{secrets.token_hex(8)}")
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        aside.touch(exist_ok=False)
     except OSError as error:
         raise UserMistakeError(f"{path} cannot be written: {error.strerror}.") from None
     finally:

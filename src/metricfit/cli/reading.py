@@ -117,6 +117,7 @@ def read_table(path: Path, reading: Reading | None = None) -> tuple[pd.DataFrame
         lzma.LZMAError,
         EOFError,
         ValueError,
+        OverflowError,
         OSError,
     ) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

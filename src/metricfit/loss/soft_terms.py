@@ -60,7 +60,7 @@ class _OnHost(torch.autograd.Function):
         found = _table(rows, counts)
         ctx.save_for_backward(counts)
         ctx.slopes, ctx.unit, ctx.terms = found[:, 1:], unit, terms
-        return found[:, 0]
+        return found[:, 0].clone()
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
@@ -72,6 +72,11 @@ class _OnHost(torch.autograd.Function):
             (result,) = torch.autograd.grad(values, counts, gradient, create_graph=True)
             return result, None, None
         return (gradient.unsqueeze(1) * ctx.slopes).sum(0), None, None
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Tensor:
+        result: Tensor = (ctx.slopes * tangents[0]).sum(1)
+        return result
 
 
 def _table(rows: list[list[Any]], counts: Tensor) -> Tensor:

@@ -95,6 +95,10 @@ def _counts(expression: sp.Expr) -> tuple[int, int]:
     if expression.is_Pow:
         power = abs(int(expression.exp))
         above, below = (comb(count + power - 1, power) for count in _counts(expression.base))
+        if power > 3:
+            # Every second power of a root is a power of what stands inside.
+            roots = (term_count(part.base) for part in _outer_functions(expression.base) if part.is_Pow)
+            above *= comb(max(roots, default=1) + power // 2 - 1, power // 2)
         return (above, below) if expression.exp > 0 else (below, above)
     if expression.is_Mul:
         parts = [_counts(argument) for argument in expression.args]

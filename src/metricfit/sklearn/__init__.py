@@ -1,4 +1,15 @@
-"""Classifiers that are trained, and decided, for the metric they will be judged by."""
+"""Classifiers that are trained, and decided, for the metric they will be judged by.
+
+Where to find what, by file:
+
+============= ==========================================================================================
+one network   classifier (fit), classifier_rows, classifier_predict; network, training, averaging,
+              callbacks, validation, label_games
+the ensemble  ensemble, ensemble_rows, member_names, defaults; crossfit, member_weights, combination;
+              confidence, binomial
+both          rows, targets, inputs; calibration, cut_curve, cuts, decisions, top_rows
+============= ==========================================================================================
+"""
 
 from importlib.util import find_spec
 

@@ -1,4 +1,4 @@
-"""What happens around an epoch: the loss and the rows, the metric on held-out rows, and a checkpoint."""
+"""What happens around an epoch: the order of the rows, a line of progress, and a checkpoint."""
 
 from __future__ import annotations
 
@@ -14,14 +14,10 @@ import torch
 from skorch.callbacks import Callback, EarlyStopping
 from skorch.history import History
 
-from metricfit import Metric
 from metricfit.data import PositiveSampler
 from metricfit.sklearn.averaging import AveragedWeights
-from metricfit.sklearn.calibration import BetaCalibration
-from metricfit.sklearn.cut_curve import Cut, CutRule
-from metricfit.sklearn.cuts import cut_by, expected_value
 
-__all__ = ["Progress", "Reshuffling", "Resume", "ValidationMetric", "completed_epochs"]
+__all__ = ["Progress", "Reshuffling", "Resume", "completed_epochs"]
 
 RECORDED = (
     "epoch",
@@ -38,58 +34,6 @@ RECORDED = (
     "one_class",
     "dur",
 )
-
-
-class ValidationMetric(Callback):
-    """Records how good an epoch is on the held-out rows, and with which cut and calibration.
-
-    An epoch is ranked by the mean of two values at its cut: the metric of the counted confusion matrix, and
-    that of the expected one, in which every row counts by its calibrated probability. The counted value jumps
-    when a few rows change sides, so the best of many epochs is partly luck. The expected value is smooth, but
-    only as good as the calibration. Constraints are judged by the counted confusion matrix.
-    """
-
-    def __init__(
-        self,
-        metric: Metric,
-        labels: np.ndarray[Any, Any],
-        weights: np.ndarray[Any, Any] | None,
-        cut: CutRule,
-    ) -> None:
-        self.metric = metric
-        self.labels = labels
-        self.weights = weights
-        self.cut = cut
-
-    def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
-        """Forget the scores of the last epoch."""
-        self.logits_: list[np.ndarray[Any, Any]] = []
-
-    def on_batch_end(self, net: Any, training: bool, y_pred: Any, **kwargs: Any) -> None:
-        """Keep the scores of the validation part, which skorch has computed anyway."""
-        if not training:
-            self.logits_.append(y_pred.detach().cpu().double().numpy())
-
-    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
-        """Record the value, what the constraints are missed by, and the rank, which decides."""
-        scores = np.concatenate(self.logits_)
-        self.logits_ = []
-        curve = BetaCalibration.fit(scores, self.labels, self.weights)
-        chances = curve(scores)
-        cut = cut_by(self.cut, self.metric, scores, self.labels, chances, weights=self.weights)
-        expected = expected_value(self.metric, scores, chances, cut.threshold, weights=self.weights)
-        predicted = scores > cut.threshold
-        found = {
-            "valid_metric": cut.value,
-            "expected_metric": expected,
-            "violation": cut.violation,
-            "rank": Cut(cut.threshold, (cut.value + expected) / 2, cut.violation).rank,
-            "threshold": cut.threshold,
-            "one_class": int(predicted.all() or not predicted.any()),
-            **vars(curve),
-        }
-        for name, value in found.items():
-            net.history.record(name, value)
 
 
 class Reshuffling(Callback):

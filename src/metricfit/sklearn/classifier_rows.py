@@ -40,7 +40,8 @@ class GivenRows:
         refuse_masked(X=X, y=y)
         if y is not None:
             check_labels(y)
-        several = issparse(y) or (np.ndim(y) == 2 and np.asarray(y).shape[1] > 1)
+        shape = () if y is None or issparse(y) else np.asarray(y).shape
+        several = issparse(y) or (len(shape) == 2 and shape[1] > 1)
         X, y = validate_data(
             self, X, y, dtype=np.float32, reset=reset, ensure_all_finite="allow-nan", multi_output=several
         )

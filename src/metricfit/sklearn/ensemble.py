@@ -17,13 +17,14 @@ from metricfit import Constraint, Metric
 from metricfit.sklearn.combination import combined
 from metricfit.sklearn.confidence import confident_cut
 from metricfit.sklearn.crossfit import crossfit, make_folds, rows_of
-from metricfit.sklearn.cut_curve import SLACK, Cut, CutCurve, CutRule
+from metricfit.sklearn.cut_curve import SLACK, CutCurve, CutRule
 from metricfit.sklearn.cuts import cut_by
 from metricfit.sklearn.decisions import ClassDecision, LabelDecision, finite_logits
 from metricfit.sklearn.defaults import default_members
 from metricfit.sklearn.ensemble_rows import check_ensemble_settings, checked_table, held_out_rows
-from metricfit.sklearn.inputs import checked_weights, constrained_metric, encoded
+from metricfit.sklearn.inputs import constrained_metric
 from metricfit.sklearn.member_names import NamedEstimators, named
+from metricfit.sklearn.rows import encoded, weights_of_both
 from metricfit.sklearn.targets import Target, averaged_metric, check_counts, has_many, plain_labels, target_of
 from metricfit.sklearn.top_rows import top_rows
 
@@ -170,7 +171,7 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
         self.decision_ = None
         self.classes_, labels = encoded(y, self.pos_label)
         check_consistent_length(X, labels, sample_weight, groups)
-        weights = checked_weights(sample_weight, labels)
+        weights = weights_of_both(sample_weight, labels)
         self.metric_ = constrained_metric(self.metric, self.subject_to)
         check_ensemble_settings(self, self.metric_, weighted=weights is not None, grouped=groups is not None)
         random = check_random_state(self.random_state)
@@ -231,7 +232,7 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
         for column in columns.T:
             one = clone(self)
             one.classes_, one.metric_ = np.arange(2), self.metric_.averaged(None)
-            weights = checked_weights(sample_weight, column)
+            weights = weights_of_both(sample_weight, column)
             check_ensemble_settings(
                 one, one.metric_, weighted=weights is not None, grouped=groups is not None
             )
@@ -315,9 +316,6 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
-        inner = [member.__sklearn_tags__().input_tags for _, member in self._named_members()]
-        tags.input_tags.allow_nan = all(kind.allow_nan for kind in inner)
-        tags.input_tags.sparse = bool(inner) and all(kind.sparse for kind in inner)
         return tags
 
     @property
@@ -339,7 +337,12 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
             cut = cut_by(
                 self.cut, self.metric_, chances, truth, chances, neutral=0.5, weights=counts, limits=limits
             )
-            self._warn_of_constraints(cut)
+            if cut.violation > SLACK:
+                warnings.warn(
+                    f"no cut meets the constraints of {self.metric_!r} out-of-fold; the best misses them by "
+                    f"{cut.violation:.3g}. Relax the constraints, or give better members",
+                    stacklevel=3,
+                )
         self.cuts_ = {self.classes_[self._positive]: cut}
         decided = np.unique(self._labels_of(self.oof_[rows] > cut.threshold))
         if len(decided) == 1:
@@ -350,14 +353,6 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
             )
         if self.verbose > 0:
             print(f"cut at the probability {cut.threshold:.3g}: {self.metric_.name} {cut.value:.3f}")
-
-    def _warn_of_constraints(self, cut: Cut) -> None:
-        if cut.violation > SLACK:
-            warnings.warn(
-                f"no cut meets the constraints of {self.metric_!r} out-of-fold; the best misses them by "
-                f"{cut.violation:.3g}. Relax the constraints, or give better members",
-                stacklevel=4,
-            )
 
     def _new_probabilities(self, X: Any) -> FloatArray:
         check_is_fitted(self)

@@ -1,4 +1,4 @@
-"""The metric, labels and weights that an estimator is given, in the form it works with."""
+"""The settings and the metric that an estimator is given, checked."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from typing import Any, get_args
 
 import numpy as np
-import numpy.typing as npt
 import torch
-from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 
 from metricfit import Constraint, Metric, get_metric
 from metricfit.sklearn.cut_curve import CutRule
@@ -17,9 +14,7 @@ from metricfit.sklearn.cut_curve import CutRule
 __all__ = [
     "CUTS",
     "check_settings",
-    "checked_weights",
     "constrained_metric",
-    "encoded",
     "refuse_masked",
 ]
 
@@ -101,41 +96,3 @@ def constrained_metric(
         else:
             constraints.append(constraint)
     return metric.subject_to(*constraints) if constraints else metric
-
-
-def encoded(y: Any, pos_label: object) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-    """Return the two classes, and 1 for rows of the positive class and 0 for the others.
-
-    Examples
-    --------
-    >>> encoded(["no", "yes", "no"], None)
-    (array(['no', 'yes'], dtype='<U3'), array([0, 1, 0]))
-    """
-    check_classification_targets(y)
-    classes, codes = np.unique(column_or_1d(y, warn=True), return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(f"two classes are needed, but the target has one class only: {classes[0]}")
-    if pos_label is not None and pos_label not in classes:
-        raise ValueError(
-            f"pos_label={pos_label!r} is not in the target; it has {classes[0]} and {classes[1]}"
-        )
-    positive = 1 if pos_label is None or classes[1] == pos_label else 0
-    return classes, np.asarray(codes.reshape(-1) == positive, dtype=np.int64)
-
-
-def checked_weights(sample_weight: Any, labels: npt.NDArray[np.int64]) -> npt.NDArray[np.float64] | None:
-    """Return the weights of rows as an array, or None if there are none.
-
-    Examples
-    --------
-    >>> checked_weights([1, 2], np.array([0, 1]))
-    array([1., 2.])
-    """
-    if sample_weight is None:
-        return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != labels.shape or not np.isfinite(weights).all() or weights.min() < 0.0:
-        raise ValueError("sample_weight must be one finite number per row, none of them negative")
-    if min(weights[labels == 1].sum(), weights[labels == 0].sum()) <= 0.0:
-        raise ValueError("sample_weight is zero for all rows of a class; two classes are needed")
-    return weights

@@ -96,3 +96,11 @@ class NamedEstimators(BaseEstimator):
         for name, changes in inner.items():
             members[name].set_params(**changes)
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        """Return what the members can take, all of them."""
+        tags = super().__sklearn_tags__()
+        inner = [member.__sklearn_tags__().input_tags for _, member in self._named_members()]
+        tags.input_tags.allow_nan = all(kind.allow_nan for kind in inner)
+        tags.input_tags.sparse = bool(inner) and all(kind.sparse for kind in inner)
+        return tags

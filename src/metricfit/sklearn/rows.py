@@ -9,10 +9,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import GroupShuffleSplit, StratifiedGroupKFold, train_test_split
+from sklearn.utils import column_or_1d
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-__all__ = ["HeldOut", "class_index", "complete", "row_weights", "split", "two_classes"]
+__all__ = [
+    "HeldOut",
+    "class_index",
+    "complete",
+    "encoded",
+    "row_weights",
+    "split",
+    "two_classes",
+    "weights_of_both",
+]
 
 FloatArray = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
@@ -59,6 +69,19 @@ def class_index(classes: npt.NDArray[Any], pos_label: object) -> int:
     return 1 if classes[1] == pos_label else 0
 
 
+def encoded(y: Any, pos_label: object) -> tuple[npt.NDArray[Any], Rows]:
+    """Return the two classes, and 1 for rows of the positive class and 0 for the others.
+
+    Examples
+    --------
+    >>> encoded(["no", "yes", "no"], None)
+    (array(['no', 'yes'], dtype='<U3'), array([0, 1, 0]))
+    """
+    labels = np.asarray(column_or_1d(y, warn=True))
+    classes = two_classes(labels)
+    return classes, np.asarray(labels == classes[class_index(classes, pos_label)], dtype=np.int64)
+
+
 def row_weights(
     sample_weight: npt.ArrayLike | None, class_weight: Any, y: npt.NDArray[Any]
 ) -> FloatArray | None:
@@ -86,6 +109,20 @@ def row_weights(
     if class_weight is not None:
         weights = weights * compute_sample_weight(class_weight, y)
     return None if np.ptp(weights) == 0.0 else weights
+
+
+def weights_of_both(sample_weight: npt.ArrayLike | None, labels: Rows) -> FloatArray | None:
+    """Return the weight of each row, or None if all are equal; neither class may weigh nothing.
+
+    Examples
+    --------
+    >>> weights_of_both([1, 2], np.array([0, 1]))
+    array([1., 2.])
+    """
+    weights = row_weights(sample_weight, None, labels)
+    if weights is not None and min(weights[labels == 1].sum(), weights[labels == 0].sum()) <= 0.0:
+        raise ValueError("sample_weight is zero for all rows of a class; two classes are needed")
+    return weights
 
 
 def complete(X: npt.NDArray[np.float32], names: Sequence[str] | None) -> npt.NDArray[np.float32]:

@@ -18,13 +18,13 @@ from metricfit import Metric, MetricLoss
 from metricfit.data import PositiveSampler
 from metricfit.loss.settings import AUTO_GROUP_SIZE
 from metricfit.sklearn.averaging import AveragedWeights
-from metricfit.sklearn.callbacks import Progress, Reshuffling, Resume, ValidationMetric
+from metricfit.sklearn.callbacks import Progress, Reshuffling, Resume
 from metricfit.sklearn.label_games import LabelGames
 from metricfit.sklearn.network import CrossEntropy, LogitNet, Table
 from metricfit.sklearn.rows import HeldOut
 from metricfit.sklearn.soft_training import SoftAfterCrossEntropy, warm_epochs
 from metricfit.sklearn.top_rows import as_share
-from metricfit.sklearn.validation import ValidationColumns
+from metricfit.sklearn.validation import ValidationColumns, ValidationMetric
 
 __all__ = ["Training", "make_net", "next_rows", "release"]
 
