@@ -89,7 +89,7 @@ def test_every_alias_is_of_a_metric_and_of_no_count():
         ("false_negativ_rate", "it is 1 - recall"),
         ("fdr", "it is 1 - precision"),
         ("error_rate", "it is 1 - accuracy"),
-        ("roc_auc", "not of one confusion matrix"),
+        ("roc_auc", "not one confusion matrix"),
         ("f1score", "did you mean f1_score, which is f1?"),
     ],
 )
