@@ -37,8 +37,8 @@ def test_multi_class(name):
 
 def test_multi_label():
     recipe = example("multi_label")
-    usual, trained = (recipe.main(model, rows=600).mean() for model in recipe.MODELS.values())
-    assert trained > usual + 0.01
+    usual, trained = (recipe.main(model).mean() for model in recipe.MODELS.values())
+    assert trained > usual + 0.03
 
 
 @pytest.mark.slow

@@ -37,10 +37,10 @@ def write_whole(path: Path, text: str) -> None:
 def check_writable(path: Path) -> None:
     """Say so if a file cannot be written: before the work whose result it is to hold."""
     place = Path(os.path.realpath(path))
-    if place.is_dir():
-        raise UserMistakeError(f"{path} is a folder; give the name of a file.")
     aside = place.with_name(f".metricfit-{secrets.token_hex(8)}")
     try:
+        if place.is_dir():
+            raise UserMistakeError(f"{path} is a folder; give the name of a file.")
         place.parent.mkdir(parents=True, exist_ok=True)
         aside.touch(exist_ok=False)
     except OSError as error:
