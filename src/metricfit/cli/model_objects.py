@@ -28,6 +28,8 @@ __all__ = ["model_networks", "model_trees", "other_versions", "read_encoder", "w
 # What the encoder consists of beside scikit-learn and NumPy. A file with anything else is not ours.
 ENCODER_TYPES = frozenset(
     ["numpy.dtype"]
+    # A list of the columns that are left over, in scikit-learn 1.6.
+    + ["sklearn.compose._column_transformer._RemainderColsList"]
     + [
         f"skrub.{name}"
         for name in (
