@@ -8,7 +8,6 @@
 #include <ucontext.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -16,8 +15,27 @@
 #include <random>
 #include <vector>
 
+// What the sanitizer is told; it looks at the kernel, and not at what is in this file.
 #ifdef __SANITIZE_THREAD__
 #include <sanitizer/tsan_interface.h>
+extern "C" void AnnotateIgnoreReadsBegin(const char*, int);
+extern "C" void AnnotateIgnoreReadsEnd(const char*, int);
+extern "C" void AnnotateIgnoreWritesBegin(const char*, int);
+extern "C" void AnnotateIgnoreWritesEnd(const char*, int);
+#define NOT_WATCHED __attribute__((no_sanitize_thread))
+#else
+#define NOT_WATCHED
+inline void* __tsan_get_current_fiber() { return nullptr; }
+inline void* __tsan_create_fiber(unsigned) { return nullptr; }
+inline void __tsan_destroy_fiber(void*) {}
+inline void __tsan_switch_to_fiber(void*, unsigned) {}
+inline void __tsan_acquire(void*) {}
+inline void __tsan_release(void*) {}
+constexpr unsigned __tsan_switch_to_fiber_no_sync = 1;
+inline void AnnotateIgnoreReadsBegin(const char*, int) {}
+inline void AnnotateIgnoreReadsEnd(const char*, int) {}
+inline void AnnotateIgnoreWritesBegin(const char*, int) {}
+inline void AnnotateIgnoreWritesEnd(const char*, int) {}
 #endif
 
 #define METRICFIT_BLOCK
@@ -49,39 +67,34 @@ public:
     // Runs the kernel in every thread.
     void run(const std::function<void()>& kernel) {
         kernel_ = &kernel;
-        for (int t = 0; t < threads_; ++t) start(t);
-#ifdef __SANITIZE_THREAD__
+        Unwatched here;
         main_.sanitizer = __tsan_get_current_fiber();
-#endif
+        __tsan_release(this);  // what was done before the launch is known to all threads
+        for (int t = 0; t < threads_; ++t) start(t);
         while (turn()) {
         }
-#ifdef __SANITIZE_THREAD__
+        __tsan_acquire(this);
         for (Fiber& fiber : fibers_) __tsan_destroy_fiber(fiber.sanitizer);
-#endif
     }
 
-    Place place() const { return {static_cast<unsigned>(now_)}; }
-    Place size() const { return {static_cast<unsigned>(threads_)}; }
+    NOT_WATCHED Place place() const { return {static_cast<unsigned>(now_)}; }
+    NOT_WATCHED Place size() const { return {static_cast<unsigned>(threads_)}; }
 
+    // At a barrier of the block, or of the warp.
     void wait(bool all) {
+        Unwatched here;
         Fiber& fiber = fibers_[now_];
         void* const meeting = all ? static_cast<void*>(this) : static_cast<void*>(&places_[now_ / WARP_SIZE]);
         fiber.state = all ? AT_BLOCK : AT_WARP;
-        fiber.barriers += all;
-#ifdef __SANITIZE_THREAD__
         __tsan_release(meeting);
-#endif
         resume(fiber, main_);
-#ifdef __SANITIZE_THREAD__
         __tsan_acquire(meeting);
-#endif
-        (void)meeting;
     }
 
     template <class Source>
     double from_lane(double own, Source source) {
-        const int lane = now_ % WARP_SIZE, first = now_ - lane;
-        slots_[now_] = own;
+        const int thread = place().x, lane = thread % WARP_SIZE, first = thread - lane;
+        slots_[thread] = own;
         wait(false);
         const double result = slots_[first + source(lane)];
         wait(false);
@@ -89,16 +102,34 @@ public:
     }
 
 private:
+    struct Unwatched {
+        Unwatched() {
+            AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+            AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+        }
+        ~Unwatched() {
+            AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+            AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+        }
+    };
     enum State { RUNNING, AT_BLOCK, AT_WARP, ENDED };
     struct Fiber {
         ucontext_t context;
         std::unique_ptr<char[]> stack;
         State state = RUNNING;
-        long barriers = 0;
         void* sanitizer = nullptr;
     };
 
     static void enter();
+    void end() {
+        Fiber* own;
+        {
+            Unwatched here;
+            own = &fibers_[now_];
+            own->state = ENDED;
+        }
+        resume(*own, main_);
+    }
 
     void start(int t) {
         Fiber& fiber = fibers_[t];
@@ -107,17 +138,11 @@ private:
         fiber.context.uc_stack.ss_sp = fiber.stack.get();
         fiber.context.uc_stack.ss_size = STACK;
         makecontext(&fiber.context, enter, 0);
-#ifdef __SANITIZE_THREAD__
         fiber.sanitizer = __tsan_create_fiber(0);
-        // What the host did before the launch is known to all threads.
-        __tsan_release(this);
-#endif
     }
 
-    void resume(Fiber& from, Fiber& to) {
-#ifdef __SANITIZE_THREAD__
+    NOT_WATCHED static void resume(Fiber& from, Fiber& to) {
         __tsan_switch_to_fiber(to.sanitizer, __tsan_switch_to_fiber_no_sync);
-#endif
         swapcontext(&from.context, &to.context);
     }
 
@@ -170,14 +195,11 @@ private:
 
 inline Block* block = nullptr;
 
-inline void Block::enter() {
-#ifdef __SANITIZE_THREAD__
+NOT_WATCHED inline void Block::enter() {
     __tsan_acquire(block);
-#endif
     (*block->kernel_)();
-    Fiber& own = block->fibers_[block->now_];
-    own.state = ENDED;
-    block->resume(own, block->main_);
+    __tsan_release(block);
+    block->end();
 }
 
 }  // namespace emulation

@@ -103,9 +103,7 @@ def batch_rounding(payoff: Payoff, scores: NDArray[np.float64]) -> NDArray[np.fl
     return rounding
 
 
-def constraint_rounding(
-    metric: Metric, n: int, positives: int, multipliers: NDArray[np.float64]
-) -> float:
+def constraint_rounding(metric: Metric, n: int, positives: int, multipliers: NDArray[np.float64]) -> float:
     """By how much constraints may make the upper bound of a game larger, beside `batch_rounding`.
 
     That is rounding, and what the predictor gains where constraints are loosened by `slack_tolerances`.

@@ -27,8 +27,8 @@ SOLVERS = MappingProxyType(
     }
 )
 
-# Solvers that can try a whole batch at once, before the games that this leaves are solved one by one; and whether
-# they take games with constraints.
+# Solvers that can try a whole batch at once, before the games that this leaves are solved one by one; and
+# whether they take games with constraints.
 JUDGES = MappingProxyType(
     {
         "fast": ("metricfit.solving.fast:judge_fast", False),

@@ -6,6 +6,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -62,10 +63,8 @@ def kept(key: str, build: Callable[[], bytes]) -> bytes:
     if hashlib.sha256(content[32:]).digest() == content[:32]:
         return content[32:]
     program = build()
-    try:
+    with suppress(OSError):  # a read-only disk, or a full one: the kernel is there for this process only
         _write(folder, name, hashlib.sha256(program).digest() + program)
-    except OSError:  # a read-only disk, or a full one: the kernel is there for this process only
-        pass
     return program
 
 

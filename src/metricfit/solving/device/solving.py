@@ -26,9 +26,9 @@ def judge_device(
 ) -> tuple[Floats, Floats, Floats]:
     """Solve a batch on the GPU if there is one, otherwise by the same program on the CPU.
 
-    Nothing is proved of games of more than `MOST_ITEMS` items, of those with constraints and other payoffs than
-    the metric's, and of those that were not solved to the tolerance. Parameters and results are those of
-    `find_judge`.
+    Nothing is proved of games of more than `MOST_ITEMS` items, of those with constraints and other payoffs
+    than the metric's, and of those that were not solved to the tolerance. Parameters and results are those
+    of `find_judge`.
 
     Examples
     --------
