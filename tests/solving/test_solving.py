@@ -133,7 +133,7 @@ def test_admm_comes_close_with_enough_iterations():
 @pytest.mark.parametrize(
     ("request_", "error", "sentence"),
     [
-        ({"solver": "simplex"}, ValueError, "unknown solver 'simplex'; choose one of auto, fast, exact-lp"),
+        ({"solver": "simplex"}, ValueError, "unknown solver 'simplex'; choose one of auto, fast, device, exact-lp"),
         ({"tol": 0.0}, ValueError, "tol must be a positive number, got 0"),
         ({"tol": float("nan")}, ValueError, "tol must be a positive number"),
         ({"tol": float("inf")}, ValueError, "tol must be a positive number, got inf"),
