@@ -117,9 +117,11 @@ void check_games(int first, int last, int largest, int threads) {
         const Result together = by_block(example, threads, emulation::Block::FORWARDS);
         CHECK(by_block(example, threads, emulation::Block::BACKWARDS) == together);
         CHECK(by_block(example, threads, emulation::Block::SHUFFLED) == together);
-        CHECK(together.report[0] == SOLVED);
+        // Some games with constraints are missed, and left to the host.
+        const bool solved = together.report[0] == SOLVED;
+        CHECK(solved || (example.constraints > 0 && together.report[0] == MISSED));
         CHECK(together.bounds[0] <= together.bounds[1] + 1e-12);
-        CHECK(together.bounds[1] - together.bounds[0] <= 1e-4);
+        CHECK(!solved || together.bounds[1] - together.bounds[0] <= 1e-4);
         // Each proves its bounds, so no lower one is above an upper one.
         CHECK(together.bounds[0] <= alone.bounds[1] + 1e-12);
         CHECK(alone.bounds[0] <= together.bounds[1] + 1e-12);
