@@ -171,7 +171,7 @@ def test_a_validation_set_is_what_is_held_out(data):
 
 def test_missing_values_are_refused_and_can_be_filled(data):
     X, y = data
-    table = pd.DataFrame(X, columns=list("abcdef"))
+    table = pd.DataFrame(X.copy(), columns=list("abcdef"))
     table.loc[3, "c"] = np.nan
     with pytest.raises(ValueError, match=r"NaN in 1 of 6 columns, the first is 'c'; fill missing values"):
         quick().fit(table, y)

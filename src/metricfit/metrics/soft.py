@@ -165,8 +165,16 @@ def soft_function(metric: Metric) -> SoftFunction:
 
 
 def _printed(symbols: list[sp.Symbol], expressions: Any, module: str) -> Callable[..., Any]:
-    function: Callable[..., Any] = sp.lambdify(symbols, expressions, modules=module, cse=True)
+    modules: Any = _torch_functions() if module == "torch" else module
+    function: Callable[..., Any] = sp.lambdify(symbols, expressions, modules=modules, cse=True)
     return function
+
+
+def _torch_functions() -> list[dict[str, Any]]:
+    """Return what the functions of a formula are in PyTorch; SymPy knows it by itself from 1.14 on."""
+    import torch
+
+    return [{"exp": torch.exp, "log": torch.log, "sqrt": torch.sqrt}]
 
 
 def _steepness(unit: Any) -> Any:
