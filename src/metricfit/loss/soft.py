@@ -56,7 +56,7 @@ def soft_loss(
     average, ignored = settings.average, settings.ignore_index
     columns = as_columns(logits, targets, average, settings.metric.average, ignored, softmax=True)
     logits, targets, exclusive = chosen_class(columns, average)
-    batch = soft_batch(logits, targets, sample_weight, settings.ignore_index)._replace(exclusive=exclusive)
+    batch = soft_batch(logits, targets, sample_weight, settings.ignore_index, exclusive=exclusive)
     counts = count_batch(batch, settings, temperature)
     decided = None if running is None else decisions(batch, per_label=settings.per_label)
     counts, decided, usable = _checked(batch, counts, decided, settings)

@@ -21,17 +21,24 @@ class SoftBatch(NamedTuple):
         Zero where an entry is ignored; None if all count the same.
     classes : Tensor, shape (2, rows, labels, pixels)
         How much of each entry is positive, and how much negative.
+    exclusive : bool
+        Whether the decision is the label with the largest logit.
     """
 
     logits: Tensor
     targets: Tensor
     weights: Tensor | None
     classes: Tensor
-    exclusive: bool = False  # whether the decision is the label with the largest logit
+    exclusive: bool
 
 
 def soft_batch(
-    logits: Tensor, targets: Tensor, sample_weight: Tensor | None, ignore_index: int | None
+    logits: Tensor,
+    targets: Tensor,
+    sample_weight: Tensor | None,
+    ignore_index: int | None,
+    *,
+    exclusive: bool = False,
 ) -> SoftBatch:
     """Bring a batch into the shape (rows, labels, pixels), without a look at its values.
 
@@ -74,7 +81,7 @@ def soft_batch(
         weights = valid.to(dtype) if weights is None else weights.where(valid, 0.0)
     positive = truth if weights is None else truth * weights
     rest = 1.0 - truth if weights is None else weights - positive
-    return SoftBatch(scores, truth, weights, torch.stack((positive, rest)))
+    return SoftBatch(scores, truth, weights, torch.stack((positive, rest)), exclusive)
 
 
 @torch.no_grad()
