@@ -21,6 +21,9 @@ NAMES = {
     "Cooper": "Cooper, with soft counts and nuPI",
 }
 MET, TIE = 1e-9, 0.005
+TUNED, SOFT = "cross-entropy, cut", "running soft"
+CHOSEN_ON = (0, 1)
+"""Seeds with which the options of `metricfit.Running` were chosen."""
 WAYS = ("", "moved", "held")
 """At 0 as trained, with the threshold moved on the training rows, and with what is best on held-out rows."""
 Case = tuple[str, str, int]
@@ -37,6 +40,9 @@ def facts(rows: Iterable[tables.Row]) -> dict[str, str]:
     return {
         **tables_made,
         "floors_all": "\n".join(_all_runs(rows)),
+        "floors_pair": "\n".join(_against_cross_entropy(rows)),
+        **_fresh(rows),
+        "floors_chosen": " and ".join(map(str, CHOSEN_ON)),
         "floors_runs": f"{len(rows)}",
         "floors_sets": ", ".join(dict.fromkeys(row["set"] for row in rows)),
         "floors_targets": ", ".join(f"`{target}`" for target in dict.fromkeys(row["target"] for row in rows)),
@@ -70,6 +76,32 @@ def _all_runs(rows: Sequence[tables.Row]) -> list[str]:
     return table(("", "runs", "training", "test"), lines)
 
 
+def _against_cross_entropy(rows: Sequence[tables.Row]) -> list[str]:
+    """Return the objective of the soft loss at 0 against a tuned threshold, over all cases that both have."""
+    lines = []
+    for model, name in MODELS.items():
+        pair = whole([row for row in rows if row["model"] == model and row["method"] in (TUNED, SOFT)])
+        ours, theirs = ordered(pair.get(SOFT, [])), ordered(pair.get(TUNED, []))
+        cells = []
+        for part in ("train", "test") if ours else ():
+            gains = [one[part][0] - other[part][0] for one, other in zip(ours, theirs, strict=True)]
+            counts = (sum(gain > TIE for gain in gains), sum(gain < -TIE for gain in gains))
+            ties = len(gains) - sum(counts)
+            cells += [f"{counts[0]} / {ties} / {counts[1]}", f"{statistics.fmean(gains):+.3f}"]
+        lines.append([name, f"{len(ours)}", *cells] if ours else [name, "0", *["–"] * 4])
+    return table(("model", "cases", "training: better / equal / worse", "mean", "test", "mean"), lines)
+
+
+def _fresh(rows: Sequence[tables.Row]) -> dict[str, str]:
+    """Return how often both ways met the floor on training rows with seeds that chose no setting."""
+    found = {}
+    for name, method in (("soft", SOFT), ("tuned", TUNED)):
+        own = [row for row in rows if row["method"] == method and row["seed"] not in CHOSEN_ON]
+        share = statistics.fmean(row["train"][1] <= MET for row in own) if own else float("nan")
+        found |= {f"floors_fresh_{name}": f"{100 * share:.0f} %", f"floors_fresh_{name}_runs": f"{len(own)}"}
+    return found
+
+
 def _listed(methods: Iterable[str]) -> list[str]:
     """Return the methods in the order of the tables."""
     given = list(dict.fromkeys(methods))
@@ -89,7 +121,7 @@ def whole(rows: Sequence[tables.Row]) -> dict[str, list[tables.Row]]:
     by_method: dict[str, dict[Case, tables.Row]] = {}
     for row in rows:
         by_method.setdefault(row["method"], {})[row["set"], row["target"], row["seed"]] = row
-    common = set.intersection(*(set(cases) for cases in by_method.values()))
+    common = set.intersection(*map(set, by_method.values())) if by_method else set()
     return {
         method: [row for case, row in cases.items() if case in common] for method, cases in by_method.items()
     }
