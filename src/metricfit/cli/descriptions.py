@@ -143,8 +143,9 @@ EXPECTED: dict[str, Callable[[Any], bool]] = {
     "metric": _is_text,
     "target": _is_text,
     "kinds": _maps_to(lambda value: value in get_args(Kind)),
-    "categories": _maps_to(lambda value: isinstance(value, list) and all(map(_is_text, value))),
+    "categories": _maps_to(_list_of(_is_text)),
     "formats": _maps_to(_is_text),
+    "odd": _maps_to(_list_of(_is_text)),
     "features": _is_count,
     "digests": _maps_to(_is_text),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from skrub import StringEncoder, TableVectorizer
 
+from metricfit.cli.gaps import is_gap, to_numbers
 from metricfit.cli.mistakes import UserMistakeError, did_you_mean, listed
 from metricfit.cli.tables import as_text, tidy
 
@@ -40,11 +41,14 @@ class Columns:
         The values that were seen in columns of categories.
     formats : dict
         How dates that were read from text are written.
+    odd : dict
+        The values in columns of numbers that are none, and count as missing.
     """
 
     kinds: dict[str, Kind]
     categories: dict[str, list[str]]
     formats: dict[str, str]
+    odd: dict[str, list[str]] = field(default_factory=dict)
 
     def check(self, table: pd.DataFrame, *, ignore_unknown: bool) -> pd.DataFrame:
         """Return the columns in their order and of their kinds, or say what is wrong with them."""
@@ -73,7 +77,7 @@ class Columns:
     def _column(self, name: str, column: pd.Series[Any], ignore_unknown: bool) -> pd.Series[Any]:
         kind = self.kinds[name]
         if kind == "numbers":
-            return _numbers(name, column)
+            return _numbers(name, column, self.odd.get(name, []))
         if kind == "dates":
             return _dates(name, column, self.formats.get(name))
         texts = as_text(name, column)
@@ -158,6 +162,7 @@ def _dates(name: str, column: pd.Series[Any], written: str | None) -> pd.Series[
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         return column if written is None else column.dt.strftime(written)
     texts = as_text(name, column)
+    texts = texts.mask(is_gap(texts), None)
     dates = pd.to_datetime(texts, format=written or "ISO8601", errors="coerce")
     lost = texts[dates.isna() & texts.notna()]
     if len(lost):
@@ -168,11 +173,11 @@ def _dates(name: str, column: pd.Series[Any], written: str | None) -> pd.Series[
     return dates if written is None else texts
 
 
-def _numbers(name: str, column: pd.Series[Any]) -> pd.Series[Any]:
+def _numbers(name: str, column: pd.Series[Any], odd: list[str]) -> pd.Series[Any]:
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         column = column.astype(str)  # pandas would take the nanoseconds since 1970
-    numbers = pd.to_numeric(column, errors="coerce").astype("float64")
-    lost = column[numbers.isna() & column.notna()]
+    numbers = to_numbers(column)
+    lost = column[numbers.isna() & column.notna() & ~is_gap(column, {word.casefold() for word in odd})]
     if len(lost):
         raise UserMistakeError(
             f"Column {name} held numbers in the training table; here it holds {listed(lost.unique())}."

@@ -20,6 +20,7 @@ from metricfit.cli.columns import chosen_columns, column_reports, take_weights
 from metricfit.cli.encoding import fit_encoder, transformed
 from metricfit.cli.fit_options import FitOptions
 from metricfit.cli.folders import UNFINISHED, RunFolder
+from metricfit.cli.gaps import fill_gaps
 from metricfit.cli.importance import column_importance
 from metricfit.cli.metrics_asked import read_metric
 from metricfit.cli.mistakes import UserMistakeError
@@ -52,15 +53,19 @@ def fit_table(options: FitOptions, screen: Screen) -> tuple[Comparison, bool]:
     else:
         task = PairTask.of(asked, target, len(table), options)
     table, weights = take_weights(table, options.weight, target.name)
+    table, odd, about_gaps = fill_gaps(table)
     whole = table
     table, about_columns = chosen_columns(table, target.name, drop=options.drop, keep=options.keep)
-    notes += [*about_target, *about_columns]
+    notes += [*about_target, *about_columns, *about_gaps]
     notes += about_large_numbers(table)
     parts = split_table(tidy(table), target, weights, options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # columns of one value or of gaps only are nothing to report
         encoder, columns = _encoded(parts.train, options.seed)
-        features, test_features = (transformed(encoder, part) for part in (parts.train, parts.test))
+        columns = replace(columns, odd={name: odd[name] for name in columns.kinds if name in odd})
+        features = transformed(encoder, parts.train)
+        # As new rows will be: what cannot be encoded is found before anything is trained.
+        test_features = transformed(encoder, columns.check(parts.test, ignore_unknown=True))
     rows = TrainingRows(features, parts.train_codes, parts.train_weights)
     with folder:
         try:

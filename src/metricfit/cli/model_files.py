@@ -127,6 +127,7 @@ def save_model(folder: Path, model: Model) -> None:
         "kinds": model.columns.kinds,
         "categories": model.columns.categories,
         "formats": model.columns.formats,
+        "odd": model.columns.odd,
         "features": model.features,
         "digests": {name: _digest(folder / name) for name in FILES},
     }
@@ -174,7 +175,7 @@ def _load(folder: Path) -> Model:
         target=description["target"],
         positive=description.get("positive"),
         negative=description.get("negative"),
-        columns=Columns(description["kinds"], description["categories"], description["formats"]),
+        columns=Columns(*(description[name] for name in ("kinds", "categories", "formats", "odd"))),
         encoder=read_encoder(folder / ENCODER, versions),
         features=features,
         decision=restored(description, models),

@@ -19,6 +19,7 @@ import pandas as pd
 import pyarrow as pa
 
 from metricfit.cli.delimiters import find_delimiter, find_encoding
+from metricfit.cli.gaps import is_gap, to_numbers
 from metricfit.cli.mistakes import UserMistakeError, did_you_mean, listed
 
 __all__ = ["FORMATS", "Reading", "read_table"]
@@ -30,7 +31,7 @@ JSON = (".json", ".jsonl", ".ndjson")
 PARQUET = (".parquet", ".pq")
 NAMED = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "space": " ", "vertical bar": "|"}
 # A number with a comma, as tables are written where the comma is the decimal sign.
-DECIMAL_COMMA = r"\s*[+-]?\d+(,\d+)?\s*"
+DECIMAL_COMMA = r"\s*[+-]?(\d+(,\d+)?([eE][+-]?\d+)?|inf)\s*"
 PERHAPS_THOUSANDS = r"\s*[+-]?([1-9]\d{0,2},\d{3}|\d{1,3})\s*"
 MOSTLY = 0.9
 # Such as 1,234,567 or 1.234,50 or 12 %: numbers to people, text to every program.
@@ -174,12 +175,13 @@ def _with_decimal_commas(table: pd.DataFrame, notes: list[str], *, quoted: bool)
     """
     converted = {}
     for name in _text_columns(table):
-        texts = table[name].dropna().astype(str)
+        column = table[name].astype(object).mask(is_gap(table[name]))
+        texts = column.dropna().astype(str)
         if not texts.str.fullmatch(DECIMAL_COMMA).all() or not texts.str.contains(",").any():
             continue
         if quoted and texts.str.fullmatch(PERHAPS_THOUSANDS).all():
             continue
-        converted[name] = pd.to_numeric(table[name].astype(object).str.replace(",", "."))
+        converted[name] = to_numbers(column.astype("string").str.replace(",", "."))
     if converted:
         notes.append(f"Read as numbers with a decimal comma: {', '.join(map(str, converted))}.")
     return table.assign(**{str(name): column for name, column in converted.items()})
@@ -187,18 +189,21 @@ def _with_decimal_commas(table: pd.DataFrame, notes: list[str], *, quoted: bool)
 
 def _about_formatted_numbers(table: pd.DataFrame) -> list[str]:
     """Return a warning if numbers are written in a way that makes text of them."""
-    found = [
-        name
-        for name in _text_columns(table)
-        if table[name].dropna().astype(str).str.fullmatch(FORMATTED).mean() > MOSTLY
-    ]
+    found = [name for name in _text_columns(table) if _formatted(table[name]).mean() > MOSTLY]
     if not found:
         return []
-    example = table[found[0]].dropna().astype(str).iloc[0].strip()
+    column = table[found[0]].dropna()
+    example = str(column[_formatted(column)].iloc[0]).strip()
     return [
         f"Warning: read as text although the values look like numbers, such as {example!r}: {listed(found)}. "
         f"Write them as 1234567.5, without signs and spaces."
     ]
+
+
+def _formatted(column: pd.Series[Any]) -> pd.Series[bool]:
+    """Return which of the known values are numbers to people and text to programs."""
+    known = column[~is_gap(column)].dropna()
+    return known.astype(str).str.fullmatch(FORMATTED) & to_numbers(known).isna()
 
 
 def _text_columns(table: pd.DataFrame) -> list[Any]:
