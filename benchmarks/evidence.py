@@ -133,8 +133,8 @@ def main() -> None:
     def done(cell: dict[str, Any]) -> None:
         nonlocal count
         count += 1
-        told = cell["loss"], cell["metric"] or "", cell["dataset"], f"{cell['seconds']} s"
-        print(count, cell["protocol"], *told, flush=True)
+        words = cell["loss"], cell["metric"] or "", cell["dataset"], f"{cell['seconds']} s"
+        print(count, cell["protocol"], *words, flush=True)
 
     sweep(
         runs,

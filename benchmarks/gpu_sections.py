@@ -48,7 +48,7 @@ def rounded(value: float) -> float:
     return float(f"{value:.3g}")
 
 
-def told(played: PlayedGames) -> dict[str, Any]:
+def reported(played: PlayedGames) -> dict[str, Any]:
     bounds, report = played.bounds.cpu().numpy(), played.report.cpu().numpy()
     return {
         "missed": int((report[:, 0] != 0).sum()),
@@ -70,7 +70,7 @@ def kernel_row(
             return solve_games(layout, scores, TOLERANCE, threads=threads)
 
         medians.append(statistics.median(timed(run, device, 3 if n > 500 else 7)))
-        found.append(told(run()))
+        found.append(reported(run()))
     return {
         "games": count,
         "n": n,
@@ -106,7 +106,7 @@ def compile_section(cubin: Path | None) -> dict[str, Any]:
 def first_section(device: torch.device) -> dict[str, Any]:
     layout, scores = batch("f1", 8, 2, device)
     played = solve_games(layout, scores, TOLERANCE)
-    return {**told(played), "bounds": played.bounds.cpu().tolist()}
+    return {**reported(played), "bounds": played.bounds.cpu().tolist()}
 
 
 def a_batch(n: int, labels: int, device: torch.device, seed: int = 0) -> tuple[Tensor, Tensor]:
@@ -174,7 +174,7 @@ def agreement(name: str, n: int, count: int, device: torch.device) -> dict[str, 
     lower, upper = (np.array([getattr(s, key) for s in host]) for key in ("lower", "value"))
     off = [float(np.abs(adversary[g] - host[g].adversary).max()) for g in range(count)]
     return {
-        **told(played),
+        **reported(played),
         "games": count,
         "value_off": rounded(np.abs(bounds[:, 1] - upper).max()),
         "inconsistent": int(((bounds[:, 1] < lower - 1e-9) | (bounds[:, 0] > upper + 1e-9)).sum()),

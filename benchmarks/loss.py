@@ -219,8 +219,8 @@ def study_share(folder: Path, repeats: int) -> list[dict[str, Any]]:
             seen["solver"].append(loss.last_solution.seconds)
         taken = {name: 1e3 * statistics.median(times) for name, times in seen.items()}
         share = taken["solver"] / taken["step"]
-        told = {f"{name}_ms": value for name, value in taken.items()}
-        rows.append({"batch": batch, "group_size": group_size, **told, "share": share})
+        times = {f"{name}_ms": value for name, value in taken.items()}
+        rows.append({"batch": batch, "group_size": group_size, **times, "share": share})
         print(rows[-1], flush=True)
     return rows
 
@@ -342,8 +342,8 @@ def main() -> None:
     study, repeats = STUDIES[chosen.study]
     rows = study(Path(chosen.data), chosen.repeats or repeats)
     RESULTS.mkdir(exist_ok=True)
-    told = {"torch": torch.__version__, "repeats": chosen.repeats or repeats, "rows": rows}
-    (RESULTS / f"loss_{chosen.study}.json").write_text(json.dumps(told, indent=1))
+    results = {"torch": torch.__version__, "repeats": chosen.repeats or repeats, "rows": rows}
+    (RESULTS / f"loss_{chosen.study}.json").write_text(json.dumps(results, indent=1))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from metricfit.experiments.costs import Cost
 from metricfit.experiments.metrics import TITLES
 from metricfit.experiments.selection import METHODS, Point
 from metricfit.experiments.statistics import compare, paired, scores
-from metricfit.experiments.writing import PLAIN, table, told
+from metricfit.experiments.writing import PLAIN, table, wins_text
 
 # What a practitioner would reach for, with the cut that suits it; the strongest first.
 RIVALS = (
@@ -153,7 +153,7 @@ def when(points: Sequence[Point]) -> list[str]:
             continue
         compared = [compare(paired(chosen, OURS, t), OURS, t, PLAIN) for t in (PLAINEST, TUNED)]
         sets = {point.dataset for point in chosen if point.method == OURS}
-        rows.append([title, f"{len(sets)}", *(told(found) for found in compared)])
+        rows.append([title, f"{len(sets)}", *(wins_text(found) for found in compared)])
     return table(("cases", "sets", "against cross-entropy at ½", "against a tuned threshold"), rows)
 
 

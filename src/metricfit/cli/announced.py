@@ -16,7 +16,7 @@ __all__ = ["Announced", "Steps", "models_of"]
 
 
 class Steps(Protocol):
-    """Is told which model is fitted, to show it."""
+    """Receives the name of the model that is being fitted, to show it."""
 
     def begin(self, name: str) -> None:
         """Show that a fit begins."""

@@ -146,7 +146,7 @@ def fit_ensemble(
     rows : TrainingRows
         What to fit it to.
     steps : Steps
-        Is told of every fit.
+        Called before and after every fit.
     checkpoints : Path
         The folder that fitted models are kept in.
     **settings

@@ -64,11 +64,11 @@ ENCODER_TYPES = frozenset(
 
 def other_versions(written: dict[str, str]) -> str:
     """Return which packages have other versions than those that wrote the encoder, or nothing."""
-    here = installed()
+    present = installed()
     return ", ".join(
-        f"{name} {written[name]} (here {here[name]})"
-        for name in here
-        if written.get(name, here[name]) != here[name]
+        f"{name} {written[name]} (here {present[name]})"
+        for name in present
+        if written.get(name, present[name]) != present[name]
     )
 
 

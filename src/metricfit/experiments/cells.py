@@ -18,14 +18,14 @@ from metricfit.experiments.runs import Run
 __all__ = ["cell_of"]
 
 
-def cell_of(run: Run, data: Prepared, judges: Iterable[Judge], **told: Any) -> dict[str, Any]:
+def cell_of(run: Run, data: Prepared, judges: Iterable[Judge], **facts: Any) -> dict[str, Any]:
     """Return the cell of a run.
 
     Parameters
     ----------
     judges : iterable of Judge
         With what they have found.
-    **told
+    **facts
         ``device``, ``epochs_run``, ``steps_run``; ``seconds`` and the median ``epoch_seconds``, of one core;
         and what else is to be kept.
     """
@@ -36,8 +36,8 @@ def cell_of(run: Run, data: Prepared, judges: Iterable[Judge], **told: Any) -> d
     parts = (("train", data.train), ("validation", data.validation), ("test", data.test))
     return {
         **run.plain(),
-        **told,
-        "processor": processor(told["device"]),
+        **facts,
+        "processor": processor(facts["device"]),
         "whole": data.whole,
         "data": data.fingerprint,
         "rows": {name: len(part) for name, part in parts},

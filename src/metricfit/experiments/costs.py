@@ -48,15 +48,15 @@ def costs(cells: Iterable[dict[str, Any]]) -> dict[str, Cost]:
     >>> found["metricfit"]
     Cost(times=2.0, whole=9.0, sets=1)
     """
-    found: dict[str, dict[tuple[str, ...], list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+    timed: dict[str, dict[tuple[str, ...], list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
     for cell in cells:
         if "epoch_seconds" in cell:
             place = cell["dataset"], cell["processor"], cell["versions"]["torch"]
-            found[cell["loss"]][place].append(cell)
-    plain = {place: _median(group, "epoch_seconds") for place, group in found[PLAINEST].items()}
-    told = {}
+            timed[cell["loss"]][place].append(cell)
+    plain = {place: _median(group, "epoch_seconds") for place, group in timed[PLAINEST].items()}
+    found = {}
     for name, recipe in RECIPES.items():
-        groups = {place: group for place, group in found[name].items() if place in plain}
+        groups = {place: group for place, group in timed[name].items() if place in plain}
         if not groups:
             continue
         times = None
@@ -65,8 +65,8 @@ def costs(cells: Iterable[dict[str, Any]]) -> dict[str, Cost]:
                 _median(group, "epoch_seconds") / plain[place] for place, group in groups.items()
             )
         whole = statistics.median(_median(group, "seconds") for group in groups.values())
-        told[name] = Cost(times, whole, len({place[0] for place in groups}))
-    return told
+        found[name] = Cost(times, whole, len({place[0] for place in groups}))
+    return found
 
 
 def _median(cells: list[dict[str, Any]], name: str) -> float:

@@ -13,7 +13,7 @@ from metricfit.experiments.recipes import RECIPES
 from metricfit.experiments.selection import METHODS, Point, points_of
 from metricfit.experiments.statistics import TIE, Comparison, compare, mean_ranks, paired, scores
 
-__all__ = ["CONSTRAINED", "PLAIN", "labels_in", "markdown", "sections", "table", "told"]
+__all__ = ["CONSTRAINED", "PLAIN", "labels_in", "markdown", "sections", "table", "wins_text"]
 
 OURS = ("metricfit", "metricfit, tuned")
 PLAIN = tuple(metric for metric in METRICS if not METRICS[metric].constraints)
@@ -122,21 +122,21 @@ def _comparisons(points: Sequence[Point]) -> list[str]:
             every = compare(pair, ours, theirs, PLAIN)
             if theirs in OURS or theirs not in present or not every.cases:
                 continue
-            each = (told(compare(pair, ours, theirs, (metric,))) for metric in METRICS)
+            each = (wins_text(compare(pair, ours, theirs, (metric,))) for metric in METRICS)
             p = "–" if every.p is None else (f"{every.p:.3f}" if every.p >= 0.001 else "< 0.001")
-            rows.append([theirs, *each, told(every), p])
+            rows.append([theirs, *each, wins_text(every), p])
         if rows:
             head = (f"{ours} against", *(TITLES[metric] for metric in METRICS), "the first six", "p")
             lines += [*table(head, rows), ""]
     return lines[:-1]
 
 
-def told(found: Comparison) -> str:
+def wins_text(found: Comparison) -> str:
     """Return a comparison in the form of the tables.
 
     Examples
     --------
-    >>> told(Comparison(3, 1, 0, 0.0123, None))
+    >>> wins_text(Comparison(3, 1, 0, 0.0123, None))
     '3 / 1 / 0, +0.012'
     """
     return f"{found.wins} / {found.ties} / {found.losses}, {found.difference:+.3f}" if found.cases else "–"

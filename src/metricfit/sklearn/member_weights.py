@@ -45,15 +45,15 @@ def member_weights(
     >>> member_weights(np.array([2 * signal, noise]), labels) @ [0, 1] < 0.1
     np.True_
     """
-    # Constant logits have no information, and could not be told apart from the intercept.
-    told = np.ptp(logits, axis=1) > 0.0
-    if not told.all() and told.any():
+    # Constant logits have no information, and their weight cannot be separated from the intercept.
+    informative = np.ptp(logits, axis=1) > 0.0
+    if not informative.all() and informative.any():
         shares = np.zeros(len(logits))
-        shares[told] = member_weights(logits[told], labels, sample_weight)
+        shares[informative] = member_weights(logits[informative], labels, sample_weight)
         return shares
     members = len(logits)
     equal = np.full(members, 1.0 / members)
-    if members == 1 or not told.any():
+    if members == 1 or not informative.any():
         return equal
     signs = 2.0 * labels - 1.0
     counts = np.ones(len(labels)) if sample_weight is None else sample_weight
