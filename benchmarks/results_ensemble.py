@@ -99,7 +99,7 @@ def facts(found: Recorded) -> dict[str, str]:
     seeds: dict[str, set[int]] = defaultdict(set)
     for row in found.rows:
         seeds[row["set"]].add(row["seed"])
-    facts = {
+    values = {
         "ensemble_sets": f"{len(seeds)}",
         "ensemble_metrics": f"{len(metrics)}",
         "ensemble_metric_names": ", ".join(map(title, metrics)),
@@ -112,14 +112,14 @@ def facts(found: Recorded) -> dict[str, str]:
         differences, key = found.less(ENSEMBLE, method), f"ensemble_{method.replace('-', '_')}"
         better, even, _ = differences.counts
         cases = len(differences.by_case)
-        facts |= {
+        values |= {
             f"{key}_wins": f"{better}",
             f"{key}_good": f"{better + even}",
             f"{key}_cases": f"{cases}",
             f"{key}_share": f"{100 * better / cases:.0f} %",
             f"{key}_difference": f"{differences.mean:+z.3f}",
         }
-    return facts
+    return values
 
 
 def span(numbers: Sequence[int]) -> str:

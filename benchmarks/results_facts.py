@@ -81,7 +81,7 @@ def _against(name: str, points: Sequence[Point], theirs: str) -> dict[str, str]:
     """Return how metricfit does against a method, over the metrics that are measured at a cut."""
     pair = paired(points, OURS, theirs)
     every, clear = compare(pair, OURS, theirs, PLAIN), compare(pair, OURS, theirs, PLAIN, NOISE)
-    facts = {
+    values = {
         f"{name}_cases": f"{every.cases}",
         f"{name}_good": f"{every.wins + every.ties}",
         f"{name}_difference": f"{every.difference:+z.3f}",
@@ -90,8 +90,8 @@ def _against(name: str, points: Sequence[Point], theirs: str) -> dict[str, str]:
         f"{name}_clear_losses": f"{clear.losses}",
     }
     for metric in PLAIN:
-        facts[f"{name}_{metric}"] = f"{compare(pair, OURS, theirs, (metric,)).difference:+z.3f}"
-    return facts
+        values[f"{name}_{metric}"] = f"{compare(pair, OURS, theirs, (metric,)).difference:+z.3f}"
+    return values
 
 
 def _line(name: str, points: Sequence[Point], theirs: str) -> dict[str, str]:
@@ -133,7 +133,7 @@ def _versions(cells: Iterable[dict[str, Any]]) -> list[str]:
 def _promises(cells: Sequence[dict[str, Any]]) -> dict[str, str]:
     """Return how often the deployed decision met the recall on test data, in the trainings that all have."""
     points = [p for p in points_of(cells, deployed=True) if p.label == "recommended"]
-    facts = {}
+    values = {}
     for metric in CONSTRAINED:
         target = METRICS[metric].constraints[0].threshold
         recalls = {
@@ -141,7 +141,7 @@ def _promises(cells: Sequence[dict[str, Any]]) -> dict[str, str]:
             for name, method in (("zero", OURS), ("tuned", f"{OURS}, tuned"), ("ce_tuned", TUNED))
         }
         common = set.intersection(*map(set, recalls.values()))
-        facts[f"{metric}_cases"] = f"{len(common)}"
+        values[f"{metric}_cases"] = f"{len(common)}"
         for name, found in recalls.items():
-            facts[f"{metric}_{name}_met"] = f"{sum(found[case] >= target - 1e-9 for case in common)}"
-    return facts
+            values[f"{metric}_{name}_met"] = f"{sum(found[case] >= target - 1e-9 for case in common)}"
+    return values
