@@ -193,6 +193,7 @@ MISTAKES = {
     "unknown positive": ("table.csv", {}, ["--positive", "maybe"], "is not a value of churn"),
     "nothing to resume": ("table.csv", {}, ["--resume"], "no unfinished run"),
     "no such device": ("table.csv", {}, ["--device", "cuda:99"], "cannot be used"),
+    "a device without values": ("table.csv", {}, ["--device", "meta"], "cannot be used"),
     "no device": ("table.csv", {}, ["--device", "abacus"], "cannot be used"),
     "bad fraction": ("table.csv", {}, ["--test-fraction", "7"], "Invalid value"),
 }  # fmt: skip

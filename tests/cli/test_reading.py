@@ -26,6 +26,7 @@ WRITERS = {
     "tabs.tsv": lambda path: TABLE.to_csv(path, index=False, sep="\t"),
     "marked.csv": lambda path: TABLE.to_csv(path, index=False, encoding="utf-8-sig"),
     "excel.csv": lambda path: TABLE.to_csv(path, index=False, sep="\t", encoding="utf-16"),
+    "wide.csv": lambda path: TABLE.to_csv(path, index=False, encoding="utf-32"),
     "packed.csv.gz": lambda path: path.write_bytes(gzip.compress(TABLE.to_csv(index=False).encode())),
     "packed.tsv.bz2": lambda path: path.write_bytes(bz2.compress(TABS)),
     "packed.csv.xz": lambda path: path.write_bytes(lzma.compress(TABLE.to_csv(index=False).encode())),
@@ -36,6 +37,7 @@ WRITERS = {
         gzip.compress(TABLE.to_json(orient="records", lines=True).encode())
     ),
     "table.parquet": lambda path: TABLE.to_parquet(path),
+    "indexed.parquet": lambda path: TABLE.set_index("name").to_parquet(path),
     "UPPER.CSV": lambda path: TABLE.to_csv(path, index=False),
 }  # fmt: skip
 
@@ -119,7 +121,11 @@ def test_options_decide_where_guessing_fails(tmp_path):
 
 @pytest.mark.parametrize(
     ("settings", "sentence"),
-    [({"delimiter": "::"}, "--delimiter takes one character"), ({"encoding": "utf-9"}, "no encoding utf-9")],
+    [
+        *(({"delimiter": text}, "--delimiter takes one character") for text in ("::", "é", "\n", '"', "")),
+        ({"encoding": "utf-9"}, "no encoding utf-9"),
+        ({"encoding": "utf\0"}, "no encoding"),
+    ],
 )
 def test_options_that_mean_nothing_are_refused(settings, sentence):
     with pytest.raises(UserMistakeError, match=sentence):

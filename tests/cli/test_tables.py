@@ -69,6 +69,22 @@ def test_dates_with_a_time_zone_are_those_of_utc(tmp_path):
     assert (tmp_path / "table.csv").read_bytes() == (tmp_path / "plain.csv").read_bytes()
 
 
+@pytest.mark.parametrize("trained_with", ["table.csv", "table.parquet"])
+def test_local_times_of_summer_and_winter_are_dates(tmp_path, trained_with):
+    since = pd.date_range("2020-01-01", periods=160, freq="2D", tz="Europe/Berlin")
+    a_table().assign(since=since).to_parquet(tmp_path / "table.parquet")
+    for name, zone in (("table", "Europe/Berlin"), ("utc", "UTC")):
+        texts = since.tz_convert(zone).strftime("%Y-%m-%dT%H:%M:%S%z")
+        a_table().assign(since=texts).to_csv(tmp_path / f"{name}.csv", index=False)
+    result = fit(tmp_path, table=trained_with, epochs=1)
+    assert result.exit_code == 0, result.output
+    for name in ("table.csv", "utc.csv", "table.parquet"):
+        result = run("predict", tmp_path / "run", tmp_path / name, "--out", tmp_path / f"{name}.out.csv")
+        assert result.exit_code == 0, result.output
+    predictions = {path.read_text() for path in tmp_path.glob("*.out.csv")}
+    assert len(predictions) == 1
+
+
 @pytest.mark.parametrize("value", [pd.Timestamp("2020-01-01"), dt.date(2020, 1, 1), True, "x"])
 def test_other_values_are_not_taken_for_numbers(value):
     columns = Columns({"a": "numbers"}, {}, {})

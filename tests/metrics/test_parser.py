@@ -28,6 +28,7 @@ from metricfit.metrics.confusion import CELLS, SUMS
         ("TP / (TP + FN)", mf.recall),
         ("(precision**-1 + recall**-1)**-1 * 2", mf.f1),
         ("-fn/ap + 1", mf.recall),
+        ("tp/(tp + 0.0*fp + fn) + 0.0", mf.recall),
         ("tp / sqrt(ap*pp)", mf.gm_precision_recall),
         ("precision subject to recall >= 0.8", mf.precision_at_recall(0.8)),
         ("tp/pp  subject to  0.8 <= tp/ap,specificity>=.9", mf.precision_at_recall_specificity(0.8, 0.9)),

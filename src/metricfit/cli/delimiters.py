@@ -16,7 +16,10 @@ __all__ = ["find_delimiter", "find_encoding"]
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 RECORDS = 200
 BLOCK = 2**20
+# Those of UTF-32 first: one begins with that of UTF-16.
 MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",

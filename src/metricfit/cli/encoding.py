@@ -160,10 +160,11 @@ def _formats(vectorizer: TableVectorizer, kinds: dict[str, Kind]) -> dict[str, s
 def _dates(name: str, column: pd.Series[Any], written: str | None) -> pd.Series[Any]:
     """Return a column as the encoder expects it: as text if its dates were read from text."""
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
-        return column if written is None else column.dt.strftime(written)
+        return column if written is None else column.dt.tz_localize("UTC").dt.strftime(written)
     texts = as_text(name, column)
     texts = texts.mask(is_gap(texts), None)
-    dates = pd.to_datetime(texts, format=written or "ISO8601", errors="coerce")
+    # In UTC, as the encoder takes them: a year of local times has two offsets.
+    dates = pd.to_datetime(texts, format=written or "ISO8601", errors="coerce", utc=True).dt.tz_convert(None)
     lost = texts[dates.isna() & texts.notna()]
     if len(lost):
         example = f" such as {LAST_DAY.strftime(written)}" if written else ""

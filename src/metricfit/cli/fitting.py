@@ -159,7 +159,7 @@ def _storage_sentence(options: FitOptions, folder: RunFolder, error: OSError) ->
 def _check_device(device: str) -> None:
     # What torch raises for a device that is not there depends on how it was built.
     try:
-        torch.empty(0, device=device)
+        torch.ones(1, device=device).item()
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).strip().splitlines()[0]
         raise UserMistakeError(f"The device {device} cannot be used: {reason}") from None

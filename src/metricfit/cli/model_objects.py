@@ -28,6 +28,8 @@ __all__ = ["model_networks", "model_trees", "other_versions", "read_encoder", "w
 # What the encoder consists of beside scikit-learn and NumPy. A file with anything else is not ours.
 ENCODER_TYPES = frozenset(
     ["numpy.dtype"]
+    # The type of dates that were written with their distance to UTC.
+    + ["datetime.timedelta", "datetime.timezone", "pandas.DatetimeTZDtype"]
     # A list of the columns that are left over, in scikit-learn 1.6.
     + ["sklearn.compose._column_transformer._RemainderColsList"]
     + [

@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import lzma
+import re
 import warnings
 import zlib
 from collections.abc import Iterator
@@ -33,6 +34,8 @@ NAMED = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "space": " ",
 # A number with a comma, as tables are written where the comma is the decimal sign.
 DECIMAL_COMMA = r"\s*[+-]?(\d+(,\d+)?([eE][+-]?\d+)?|inf)\s*"
 PERHAPS_THOUSANDS = r"\s*[+-]?([1-9]\d{0,2},\d{3}|\d{1,3})\s*"
+# What the reader of pandas can divide by.
+SEPARATOR = r'[^\x00\r\n"\x80-\U0010ffff]'
 MOSTLY = 0.9
 # Such as 1,234,567 or 1.234,50 or 12 %: numbers to people, text to every program.
 FORMATTED = r"\s*[€$£]?\s*[+-]?\d{1,3}(([.,' ]\d{3})*([.,]\d+)?\s*[%€$£]|([.,' ]\d{3})+([.,]\d+)?)\s*"
@@ -54,14 +57,15 @@ class Reading:
     encoding: str | None = None
 
     def __post_init__(self) -> None:
-        if self.delimiter is not None and len(self._character(self.delimiter)) != 1:
+        if self.delimiter is not None and not re.fullmatch(SEPARATOR, self._character(self.delimiter)):
             raise UserMistakeError(
-                f"--delimiter takes one character, or one of {', '.join(NAMED)}; got {self.delimiter!r}."
+                f"--delimiter takes one character of ASCII, no quote or line break, or one of "
+                f"{', '.join(NAMED)}; got {self.delimiter!r}."
             )
         if self.encoding is not None:
             try:
                 codecs.lookup(self.encoding)
-            except LookupError:
+            except (LookupError, ValueError):
                 raise UserMistakeError(
                     f"There is no encoding {self.encoding}; utf-8, utf-16, cp1252 and latin-1 are usual ones."
                 ) from None
@@ -125,6 +129,10 @@ def read_table(path: Path, reading: Reading | None = None) -> tuple[pd.DataFrame
         raise UserMistakeError(f"{path} cannot be read as a table: {reason}") from None
     if not len(table):
         raise UserMistakeError(f"{path} has no rows.")
+    # Parquet keeps the index of a data frame; with a name, it is a column like the others.
+    table = table.reset_index(
+        level=[name for name in table.index.names if name is not None], allow_duplicates=True
+    )
     table = table.set_axis([str(name) for name in table.columns], axis=1)
     _refuse_twice(path, table.columns)
     return table.reset_index(drop=True), notes

@@ -31,7 +31,7 @@ def refuse_oversized(written: sp.Expr) -> None:
     if len(list(islice(sp.preorder_traversal(written), MAX_NODES + 1))) > MAX_NODES:
         raise UnsupportedMetricError(f"the formula has more than {MAX_NODES} parts; write a shorter one")
     for number in written.atoms(sp.Number):
-        if number.is_finite and number != 0 and not 1 / MAX_MAGNITUDE <= abs(number) <= MAX_MAGNITUDE:
+        if number.is_finite and not number.is_zero and not 1 / MAX_MAGNITUDE <= abs(number) <= MAX_MAGNITUDE:
             raise UnsupportedMetricError(
                 f"the constant {number.evalf(6)!s} is beyond the range 1e-60 to 1e60 of a formula"
             )

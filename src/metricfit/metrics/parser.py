@@ -267,7 +267,7 @@ class _Reader:
 
     def _refuse_large(self, value: sp.Expr) -> None:
         """Refuse constants before they grow: powers of powers reach billions of digits within a line."""
-        if not value.is_number or value == 0 or not value.is_finite:
+        if not value.is_number or value.is_zero or not value.is_finite:
             return
         if value.is_Rational:
             large = max(int(value.p).bit_length(), int(value.q).bit_length()) > MAX_BITS

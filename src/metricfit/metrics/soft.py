@@ -18,6 +18,7 @@ import sympy as sp
 
 from metricfit.metrics.confusion import ConfusionMatrix
 from metricfit.metrics.metric_class import Metric
+from metricfit.metrics.written import UNDEFINED
 
 __all__ = ["SoftFormula", "SoftFunction", "soft_formula", "soft_function"]
 
@@ -215,4 +216,4 @@ def _is_undefined(metric: Metric, formula: sp.Expr, k: int, l: int) -> bool:
     tp = max(0, k + l - _SIZE)
     counts = {TP: tp, FP: k - tp, FN: l - tp, TN: _SIZE - k - l + tp}
     value = formula.xreplace({cell: sp.Integer(count) for cell, count in counts.items()})
-    return border and bool(value.has(sp.nan, sp.zoo, sp.oo, -sp.oo) or value.is_real is False)
+    return border and bool(value.has(*UNDEFINED) or value.is_real is False)

@@ -11,9 +11,19 @@ from metricfit.metrics.errors import UnsupportedMetricError
 from metricfit.metrics.limits import is_function, refuse_oversized
 from metricfit.metrics.printing import formula_text
 
-__all__ = ["checked", "exact", "in_cells", "reduced", "refuse_unreal", "unsupported", "written_again"]
+__all__ = [
+    "UNDEFINED",
+    "checked",
+    "exact",
+    "in_cells",
+    "reduced",
+    "refuse_unreal",
+    "unsupported",
+    "written_again",
+]
 
 _C = ConfusionMatrix
+UNDEFINED = (sp.nan, sp.zoo, sp.oo, -sp.oo)
 _WRITE = {TP: _C.tp, PP: _C.pp, AP: _C.ap, ALL: _C.all}
 
 
@@ -88,8 +98,12 @@ def unsupported(written: sp.Expr, reason: str) -> UnsupportedMetricError:
 
 def refuse_unreal(written: sp.Expr, expression: sp.Expr) -> None:
     """Refuse a formula if it holds the imaginary unit, infinity or NaN in one of its forms."""
-    if expression.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
-        raise unsupported(written, "it divides by zero, or holds an infinite or undefined constant")
+    if expression.has(*UNDEFINED):
+        # SymPy has its own names for these, which nobody wrote.
+        shown = "the formula" if written.has(*UNDEFINED) else formula_text(written)
+        raise UnsupportedMetricError(
+            f"{shown} is not supported: it divides by zero, or holds an infinite or undefined constant"
+        )
     if any(part.is_number and part.is_extended_real is False for part in sp.preorder_traversal(expression)):
         raise unsupported(written, "it takes the root or log of a negative number; a metric must be real")
 
