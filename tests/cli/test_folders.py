@@ -1,6 +1,7 @@
 """Nothing is lost: files of the user stay, what was trained is kept, and two runs do not share a folder."""
 
 import errno
+import io
 import os
 import resource
 import subprocess
@@ -277,3 +278,14 @@ def test_an_error_of_the_system_gives_a_message_that_names_the_file(capsys):
         raise FileNotFoundError(errno.ENOENT, "No such file or directory", "no such file")
     assert stopped.value.exit_code == 2
     assert capsys.readouterr().err == "metricfit: no such file: No such file or directory.\n"
+
+
+def test_an_error_that_standard_output_does_not_take_goes_to_the_other_one(capsys, monkeypatch):
+    class FullDisk(io.StringIO):
+        def write(self, text):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("sys.stdout", FullDisk())
+    with pytest.raises(typer.Exit), answering(as_json=True):
+        print("found")
+    assert "No space left on device" in capsys.readouterr().err

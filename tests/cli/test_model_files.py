@@ -65,20 +65,22 @@ def redigest(folder):
     (folder / "model.json").write_text(json.dumps(description))
 
 
-def test_columns_of_numbers_cost_a_model_nearly_nothing(tmp_path):
+@pytest.mark.parametrize(("kind", "size"), [("numbers", 5000), ("categories", 10_000)])
+def test_columns_of_numbers_and_categories_cost_a_model_nearly_nothing(tmp_path, kind, size):
     """A table of a thousand would otherwise make an encoder that is too large to be read again."""
-    numbers = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 300))).rename(columns=str)
-    encoder, columns = fit_encoder(numbers, seed=0)
-    assert set(columns.kinds.values()) == {"numbers"}
+    drawn = np.random.default_rng(0).integers(0, 3, size=(20, 300))
+    table = pd.DataFrame(drawn.astype(float) if kind == "numbers" else np.array(["a", "b", None])[drawn])
+    encoder, columns = fit_encoder(table.rename(columns=str), seed=0)
+    assert set(columns.kinds.values()) == {kind}
     write_encoder(tmp_path / "encoder.skops", encoder)
     with zipfile.ZipFile(tmp_path / "encoder.skops") as archive:
-        assert sum(part.file_size for part in archive.infolist()) < 300 * 5000
+        assert sum(part.file_size for part in archive.infolist()) < 300 * size
 
 
 def test_an_encoder_with_a_function_in_it_is_refused(folder):
     encoder = load_model(folder).encoder
-    (_, _, names), others = encoder.steps[0][1].transformers_
-    columns = ColumnTransformer([("numbers", FunctionTransformer(np.exp), names), others])
+    (_, _, names), *others = encoder.steps[0][1].transformers_
+    columns = ColumnTransformer([("numbers", FunctionTransformer(np.exp), names), *others])
     columns.fit(tidy(TABLE))
     skops.io.dump(Pipeline([("columns", columns), *encoder.steps[1:]]), folder / "encoder.skops")
     redigest(folder)
@@ -88,9 +90,12 @@ def test_an_encoder_with_a_function_in_it_is_refused(folder):
 
 def test_an_encoder_that_cannot_be_read_again_is_a_sentence(tmp_path, monkeypatch):
     """As after an update of a package that brings types which are not known to be harmless."""
-    encoder, _ = fit_encoder(tidy(TABLE), seed=0)
+    table = TABLE.assign(since=pd.date_range("2020-01-01", periods=len(TABLE)))
+    encoder, _ = fit_encoder(tidy(table), seed=0)
     monkeypatch.setattr(model_objects, "ENCODER_TYPES", frozenset())
-    with pytest.raises(UserMistakeError, match=r"1 of them hold text, .*: b. Leave some out by --drop"):
+    with pytest.raises(
+        UserMistakeError, match="1 of them hold text or dates: since. Leave some out by --drop"
+    ):
         write_encoder(tmp_path / "encoder.skops", encoder)
 
 
@@ -197,7 +202,7 @@ def test_a_zip_file_without_a_schema_is_refused(folder):
         load_model(folder)
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": "metricfit model 4"}', "\x00"])
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": "metricfit model 5"}', "\x00"])
 def test_a_foreign_description_is_refused(folder, content):
     (folder / "model.json").write_text(content)
     with pytest.raises(UserMistakeError, match="describes no model"):

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from skrub import to_datetime
 
+from metricfit.cli.gaps import is_dates
 from metricfit.cli.mistakes import UserMistakeError, did_you_mean, listed
 from metricfit.report import ColumnReport
 
@@ -148,7 +148,7 @@ def looks_like_identifier(name: str, column: pd.Series[Any]) -> bool:
     if len(texts) < ROWS or texts.nunique() < NEARLY_ALL * len(known):
         return False
     several_words = texts.str.strip().str.contains(r"\s").mean() > 0.5
-    return not several_words and not _are_dates(texts)
+    return not several_words and not is_dates(texts)
 
 
 def _numbers_rows(name: str, known: pd.Series[Any]) -> bool:
@@ -161,7 +161,3 @@ def _numbers_rows(name: str, known: pd.Series[Any]) -> bool:
     steps = np.diff(values)
     in_order = bool((steps > 0).all() or (steps < 0).all())
     return different == len(values) and (in_order or float(np.ptp(values)) < DENSE * len(values))
-
-
-def _are_dates(texts: pd.Series[Any]) -> bool:
-    return pd.api.types.is_datetime64_any_dtype(to_datetime(texts).dtype)

@@ -16,9 +16,9 @@ from metricfit.cli.mistakes import UserMistakeError
 
 __all__ = ["CLASS_FORMAT", "FORMAT", "installed", "read_description"]
 
-FORMAT = "metricfit model 4"
+FORMAT = "metricfit model 5"
 # Of more than two classes.
-CLASS_FORMAT = "metricfit model of classes 2"
+CLASS_FORMAT = "metricfit model of classes 3"
 # The encoder is made of their classes, so that another version may not understand it.
 ENCODED_BY = ("scikit-learn", "skrub", "skops")
 

@@ -14,19 +14,19 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from skrub import StringEncoder, TableVectorizer
 
-from metricfit.cli.gaps import is_gap, to_numbers
+from metricfit.cli.gaps import is_dates, is_gap, to_numbers
 from metricfit.cli.mistakes import UserMistakeError, did_you_mean, listed
 from metricfit.cli.tables import as_text, tidy
 
-__all__ = ["NUMBERS", "OTHERS", "STEPS", "Columns", "Kind", "fit_encoder", "transformed"]
+__all__ = ["COLUMN_STEPS", "STEPS", "Columns", "Kind", "fit_encoder", "transformed"]
 
 Kind = Literal["numbers", "dates", "categories", "text", "unused"]
-# Columns of text with at most so many different values are categories, one feature each.
+# Columns of text with fewer different values are categories, one feature each.
 CATEGORIES = 30
 TEXT_FEATURES = 20
 LAST_DAY = pd.Timestamp(2024, 12, 31, 23, 59, 58)
 STEPS = ["columns", "gaps", "scale"]
-NUMBERS, OTHERS = "numbers", "others"
+COLUMN_STEPS = ["numbers", "categories", "others"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,36 +100,32 @@ def fit_encoder(table: pd.DataFrame, seed: int) -> tuple[Any, Columns]:
     >>> columns.kinds
     {'a': 'numbers', 'b': 'categories'}
     """
-    numbers = [name for name in table.columns if pd.api.types.is_numeric_dtype(table[name].dtype)]
-    filled = [name for name in table.columns if table[name].notna().any()]
-    others = [name for name in filled if name not in set(numbers)]
-    vectorizer = TableVectorizer(
-        cardinality_threshold=CATEGORIES,
-        low_cardinality=OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype="float32"),
-        high_cardinality=StringEncoder(n_components=TEXT_FEATURES, random_state=seed),
-    )
-    # Numbers go by: the vectorizer keeps half a megabyte of settings for each of its columns.
-    used = [name for name in numbers if name in set(filled)]
+    filled = [name for name in table.columns if _is_filled(table[name])]
     if not filled:
         raise ValueError("every one of them is empty")
-    columns = ColumnTransformer(
-        [(NUMBERS, "passthrough", used), (OTHERS, vectorizer, others)], sparse_threshold=0
+    numbers = [name for name in filled if pd.api.types.is_numeric_dtype(table[name].dtype)]
+    categories = {name: sorted(set(table[name].dropna())) for name in filled if _is_category(table[name])}
+    others = [name for name in filled if name not in {*numbers, *categories}]
+    vectorizer = TableVectorizer(
+        cardinality_threshold=0, high_cardinality=StringEncoder(n_components=TEXT_FEATURES, random_state=seed)
     )
+    # The vectorizer has only what needs it: it keeps a megabyte of settings for each of its columns.
+    steps = ("passthrough", OneHotEncoder(handle_unknown="ignore", dtype=np.float32), vectorizer)
+    chosen = (numbers, list(categories), others)
+    columns = ColumnTransformer(list(zip(COLUMN_STEPS, steps, chosen, strict=True)), sparse_threshold=0)
     # Trees and networks also learn from where something is missing.
     encoder = Pipeline(
         list(zip(STEPS, [columns, SimpleImputer(add_indicator=True), StandardScaler()], strict=True))
     )
-    encoder.fit(table[[*used, *others]])
+    encoder.fit(table[filled])
     kinds: dict[str, Kind] = dict.fromkeys(map(str, table.columns), "unused")
-    kinds |= dict.fromkeys(used, "numbers")
+    kinds |= dict.fromkeys(numbers, "numbers")
+    kinds |= dict.fromkeys(categories, "categories")
     formats: dict[str, str] = {}
     if others:
-        fitted = columns.named_transformers_[OTHERS]
+        fitted = columns.named_transformers_[COLUMN_STEPS[-1]]
         kinds |= {name: _kind(fitted, name) for name in others}
         formats = _formats(fitted, kinds)
-    categories = {
-        name: sorted(set(table[name].dropna())) for name, kind in kinds.items() if kind == "categories"
-    }
     return encoder, Columns(kinds, categories, formats)
 
 
@@ -138,13 +134,21 @@ def transformed(encoder: Any, table: pd.DataFrame) -> npt.NDArray[np.float32]:
     return np.asarray(encoder.transform(table), dtype=np.float32)
 
 
+def _is_filled(column: pd.Series[Any]) -> bool:
+    """Whether a column holds anything but missing values and words for them."""
+    return not is_gap(column.dropna().drop_duplicates()).all()
+
+
+def _is_category(column: pd.Series[Any]) -> bool:
+    """Whether a column is text of few different values that are no dates."""
+    if pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_datetime64_any_dtype(column.dtype):
+        return False
+    different = column.dropna().drop_duplicates()
+    return len(different) < CATEGORIES and not is_dates(different)
+
+
 def _kind(vectorizer: TableVectorizer, name: str) -> Kind:
-    kinds: dict[str, Kind] = {
-        "numeric": "numbers",
-        "datetime": "dates",
-        "low_cardinality": "categories",
-        "high_cardinality": "text",
-    }
+    kinds: dict[str, Kind] = {"numeric": "numbers", "datetime": "dates", "high_cardinality": "text"}
     return kinds.get(vectorizer.column_to_kind_.get(name), "unused")
 
 

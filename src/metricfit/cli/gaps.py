@@ -11,7 +11,7 @@ from skrub import to_datetime
 
 from metricfit.cli.mistakes import listed
 
-__all__ = ["fill_gaps", "is_gap", "to_numbers"]
+__all__ = ["fill_gaps", "is_dates", "is_gap", "to_numbers"]
 
 WORDS = frozenset(
     ("", "?", "-", "--", ".", "..", "...", "*", "na", "n/a", "n.a.", "#n/a", "nan", "null", "nil", "none")
@@ -37,6 +37,18 @@ def is_gap(texts: pd.Series[Any], more: Collection[str] = ()) -> pd.Series[bool]
 def to_numbers(column: pd.Series[Any]) -> pd.Series[Any]:
     """Return the numbers of a column of text or of objects, NaN where there is none."""
     return pd.to_numeric(column, errors="coerce").astype("float64")
+
+
+def is_dates(known: pd.Series[Any]) -> bool:
+    """Return whether the first values of a column of text, none of them missing, are dates.
+
+    Examples
+    --------
+    >>> is_dates(pd.Series(["2024-02-28", "2024-02-29"])), is_dates(pd.Series(["2024", "x"]))
+    (True, False)
+    """
+    found = to_datetime(known.iloc[:LOOKED_AT].astype(object))
+    return pd.api.types.is_datetime64_any_dtype(found.dtype)
 
 
 def fill_gaps(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, list[str]], list[str]]:
@@ -70,7 +82,7 @@ def fill_gaps(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, list[str]], 
         others = cleaned[known & numbers.isna()]
         if len(others) <= ODD * known.sum():
             changed[name], odd[name] = numbers, _different(others)
-        elif gaps.any() and _are_dates(cleaned[known]):
+        elif gaps.any() and is_dates(cleaned[known]):
             changed[name] = cleaned
         else:
             continue
@@ -95,11 +107,6 @@ def _may_be_numbers(column: pd.Series[Any]) -> bool:
         return False
     types = set(map(type, column.dropna()))
     return str in types and types <= {str, int, float, Decimal}
-
-
-def _are_dates(known: pd.Series[Any]) -> bool:
-    found = to_datetime(known.iloc[:LOOKED_AT].astype(object))
-    return pd.api.types.is_datetime64_any_dtype(found.dtype)
 
 
 def _different(texts: pd.Series[Any]) -> list[str]:

@@ -9,11 +9,11 @@ import torch
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from skrub import TableVectorizer
 
 from metricfit.cli.descriptions import installed
-from metricfit.cli.encoding import NUMBERS, OTHERS, STEPS
+from metricfit.cli.encoding import COLUMN_STEPS, STEPS
 from metricfit.cli.mistakes import UserMistakeError, listed
 from metricfit.cli.part_files import (
     ForeignFileError,
@@ -98,17 +98,19 @@ def write_encoder(path: Path, encoder: Any) -> None:
         _, _, others = encoder.steps[0][1].transformers_[-1]
         raise UserMistakeError(
             f"The encoding of the columns cannot be stored so that it can be read again. {len(others)} of "
-            f"them hold text, categories or dates: {listed(others)}. Leave some out by --drop."
+            f"them hold text or dates: {listed(others)}. Leave some out by --drop."
         ) from None
 
 
 def _encodes_columns(columns: ColumnTransformer) -> bool:
-    """Whether numbers go by as they are, and a vectorizer has the rest."""
+    """Whether numbers stay as they are, categories are encoded, and a vectorizer has the rest."""
     found = {name: step for name, step, _ in getattr(columns, "transformers_", ())}
-    if list(found) != [NUMBERS, OTHERS] or type(found[OTHERS]) is not TableVectorizer:
+    if list(found) != COLUMN_STEPS:
         return False
-    plain = found[NUMBERS]
-    return plain == "passthrough" or (type(plain) is FunctionTransformer and plain.func is None)
+    numbers, categories, others = found.values()
+    if not isinstance(categories, OneHotEncoder) or type(others) is not TableVectorizer:
+        return False
+    return numbers == "passthrough" or (type(numbers) is FunctionTransformer and numbers.func is None)
 
 
 def model_trees(path: Path, features: int, count: int, classes: int, versions: dict[str, str]) -> list[Any]:

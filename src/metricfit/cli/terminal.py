@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
 import torch
@@ -203,7 +203,8 @@ def answering(*, as_json: bool) -> Iterator[None]:
 
 def _refuse(sentence: str, *, as_json: bool) -> NoReturn:
     if as_json:
-        typer.echo(json.dumps({"error": sentence}, ensure_ascii=False))
-    else:
-        typer.echo(f"metricfit: {sentence}", err=True)
+        with suppress(OSError):  # such as a full disk, which may be what the sentence is about
+            typer.echo(json.dumps({"error": sentence}, ensure_ascii=False))
+            raise typer.Exit(MISTAKE)
+    typer.echo(f"metricfit: {sentence}", err=True)
     raise typer.Exit(MISTAKE)
