@@ -203,6 +203,12 @@ def test_a_table_needs_a_sample(n):
         mf.f1.table(n)
 
 
+def test_tables_that_fill_the_memory_are_refused():
+    with pytest.raises(ValueError, match="of n = 1000000000 samples would take"):
+        mf.f1.table(10**9)
+    assert mf.f1.coefficients(10**9, 10**9, 10**9)[0] == 1e-9
+
+
 def test_a_formula_undefined_inside_a_larger_table_names_the_cell():
     metric = mf.get_metric("tp/(pp-100)")
     metric.table(50)

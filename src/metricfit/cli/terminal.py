@@ -70,13 +70,7 @@ class Screen:
 
     def evaluate(self, found: dict[str, Any]) -> None:
         """Print how good a model is on a table."""
-        low, high = found["interval"]
-        scores = Table(title=f"{found['title']}, {found['rows']} rows, {found['positives']} positive")
-        for name in ("", "value", "95% interval"):
-            scores.add_column(name)
-        scores.add_row(found["metric"], f"{found['value']:.3f}", f"{low:.3f} to {high:.3f}")
-        for name in ("precision", "recall"):
-            scores.add_row(name, f"{found[name]:.3f}", "")
+        scores = _scores(found, f"{found['rows']} rows, {found['positives']} positive", "precision", "recall")
         for bound in found["constraints"]:
             scores.add_row(bound["constraint"], f"{bound['value']:.3f}", "met" if bound["met"] else "missed")
         self.out.print(scores)
@@ -92,14 +86,7 @@ class Screen:
 
     def evaluate_classes(self, found: dict[str, Any]) -> None:
         """Print how good a model of several classes is on a table."""
-        low, high = found["interval"]
-        scores = Table(title=f"{found['title']}, {found['rows']} rows")
-        for name in ("", "value", "95% interval"):
-            scores.add_column(name)
-        scores.add_row(found["metric"], f"{found['value']:.3f}", f"{low:.3f} to {high:.3f}")
-        for name in ("accuracy", "macro_recall"):
-            scores.add_row(name.replace("_", " "), f"{found[name]:.3f}", "")
-        self.out.print(scores)
+        self.out.print(_scores(found, f"{found['rows']} rows", "accuracy", "macro_recall"))
         classes = Table()
         for name in ("class", "rows", *found["per_class"]):
             classes.add_column(name)
@@ -119,6 +106,18 @@ class Screen:
     def say(self, text: str) -> None:
         """Print a sentence."""
         self.out.print(text, soft_wrap=True)
+
+
+def _scores(found: dict[str, Any], rows: str, *names: str) -> Table:
+    """Return the table of the metric with its interval, and of further scores."""
+    low, high = found["interval"]
+    table = Table(title=f"{found['title']}, {rows}")
+    for name in ("", "value", "95% interval"):
+        table.add_column(name)
+    table.add_row(found["metric"], f"{found['value']:.3f}", f"{low:.3f} to {high:.3f}")
+    for name in names:
+        table.add_row(name.replace("_", " "), f"{found[name]:.3f}", "")
+    return table
 
 
 class _Bar(Callback):

@@ -31,6 +31,8 @@ __all__ = ["Coefficients"]
 
 _Numeric = Callable[..., tuple[Any, Any]]
 
+# Of so many samples the tables take 6 GB.
+LARGEST_TABLE = 20_000
 CHECKED_SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 12, 25)
 
 
@@ -81,7 +83,13 @@ class Coefficients(Evaluation):
 
     def table(self, n: int) -> tuple[FloatArray, FloatArray]:
         """Return the read-only ``(n + 1, n + 1)`` tables of ``alpha`` and ``beta``."""
-        counts = np.arange(operator.index(n) + 1)
+        n = operator.index(n)
+        if n > LARGEST_TABLE:
+            raise ValueError(
+                f"the tables of n = {n} samples would take {16e-9 * (n + 1) ** 2:.0f} GB; call "
+                f"coefficients(k, l, n) for the cells you need"
+            )
+        counts = np.arange(n + 1)
         alpha, beta = self(counts[:, None], counts[None, :], n)
         alpha.flags.writeable = False
         beta.flags.writeable = False
