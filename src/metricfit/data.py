@@ -132,7 +132,7 @@ class PositiveSampler(Sampler[list[int]]):
             raise ValueError("the labels hold no positive, so batches with positives are impossible")
         totals = [float(self._weights[part].sum()) for part in self._of_class]
         positive = round(n * totals[1] / sum(totals))
-        # A class that is there is visited, however small its weight.
+        # Every class that occurs is visited, however small its weight.
         positive = min(max(positive, min(rows[1], 1)), n - min(rows[0], 1))
         negative = n - positive
         share = max(share, positives / self.batch_size)

@@ -1,4 +1,4 @@
-"""Classifiers that say when they are fitted, and take what an unfinished run has fitted."""
+"""Classifiers that report when they are fitted, and reuse the models of an unfinished run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Steps(Protocol):
 
 
 class Announced(ClassifierMixin, BaseEstimator):
-    """A classifier that says when it is fitted, keeps what was fitted, and that Ctrl-C stops.
+    """A classifier that reports when it is fitted, saves the fitted model, and stops at Ctrl-C.
 
     What the classifier alone warns of is not passed on: the ensemble decides, and has warnings of its own.
 
@@ -43,7 +43,7 @@ class Announced(ClassifierMixin, BaseEstimator):
         self.kept = kept
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Announced:
-        """Fit the classifier, or take what an unfinished run has fitted."""
+        """Fit the classifier, or load the model that an unfinished run has fitted."""
         self.steps.begin(self.name)
         self.classes_ = np.unique(y)
         key = self.kept.key(self.estimator, X, y, sample_weight)
@@ -58,7 +58,7 @@ class Announced(ClassifierMixin, BaseEstimator):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             fitted = clone(self.estimator).fit(X, y, sample_weight=sample_weight)
-        # The network catches Ctrl-C and keeps its best epoch; half of an ensemble is of no use.
+        # The network catches Ctrl-C and keeps its best epoch, but a part of an ensemble cannot be used.
         if getattr(fitted, "interrupted_", False):
             raise KeyboardInterrupt
         return fitted.net_.module_.cpu().eval() if isinstance(fitted, MetricClassifier) else fitted

@@ -56,7 +56,7 @@ app = typer.Typer(
 
 
 class Cut(StrEnum):
-    """Where to decide."""
+    """How the threshold is chosen."""
 
     expected = "expected"
     empirical = "empirical"
@@ -104,13 +104,13 @@ def guide(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Take the options that stand before any command."""
+    """Read the options that come before any command."""
 
 
 guide.__doc__ = GUIDE
 
 
-# The commands import what they need themselves: help and completion should not wait for PyTorch.
+# Each command does its own imports, so that help and completion do not wait for PyTorch.
 
 
 @app.command()
@@ -280,8 +280,8 @@ def predict(
     """Predict the rows of a table with a trained model.
 
     Writes a label and a score for every row, in the order of the table. The score is above 0 where the
-    positive label is predicted, and the larger the surer. Models of an ensemble also give a probability. Of
-    more than two labels there is a probability of each instead of the score.
+    positive label is predicted; a larger score is more certain. Ensembles also give a probability. With more
+    than two labels there is a probability for each instead of the score.
 
     Example:
 
@@ -327,8 +327,8 @@ def evaluate(
     """Measure a trained model on a table with labels.
 
     Prints the metric with its constraints, precision, recall and the confusion matrix, or with more than two
-    labels the scores of each. Use rows that the
-    model was not trained with: the scores of others are too good.
+    labels the scores of each. Use rows that the model was not trained with: on its training rows the scores
+    are too high.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""Zip files from others: how much is in them is looked at before anything is unpacked."""
+"""Zip files from others: their size is checked before anything is unpacked."""
 
 from __future__ import annotations
 

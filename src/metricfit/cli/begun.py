@@ -1,4 +1,4 @@
-"""With which settings an unfinished run was begun, so that it is not taken up with others."""
+"""The settings of an unfinished run, so that it is not resumed with different ones."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Begun:
 
     @classmethod
     def of(cls, command: str, options: dict[str, str], table: Path) -> Begun:
-        """Return what a run that begins now depends on."""
+        """Return what a run that starts now depends on."""
         with table.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         return cls(command, options, digest, {"metricfit": mf.__version__, **installed()})
@@ -48,7 +48,7 @@ class Begun:
         path.write_text(json.dumps(vars(self), ensure_ascii=False), encoding="utf-8")
 
     def compare(self, path: Path) -> None:
-        """Say what differs from the run that wrote a file, if something does, and what to do.
+        """Raise an error that names the difference, if this run differs from the one that wrote a file.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""What every candidate of ``metricfit fit`` has in common: rows to train on, folds, costs, and a result."""
+"""What all candidates of ``metricfit fit`` share: training rows, folds, costs, and a result."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ __all__ = [
 ]
 
 D = TypeVar("D", bound=Decision | ClassChoice)
-# A third of many rows can be spared, which saves two of five fits.
+# With many rows, three folds are enough, which saves two of five fits.
 FOLDS, FOLDS_OF_MANY, MANY = 5, 3, 20_000
-# About how long a fit takes in relation to that of trees, for the time left.
+# The time of a fit relative to one of trees, to estimate the time left.
 COSTS = {"network": 12.0, "cross-entropy network": 8.0, "trees": 1.0, "boosted trees": 3.0}
 
 
@@ -94,7 +94,7 @@ class Candidate(Protocol[D]):
 
 
 class FittedEnsemble(NamedTuple):
-    """An ensemble, how long it took to fit, and what it warned of."""
+    """An ensemble, its training time, and its warnings."""
 
     ensemble: MetricEnsemble
     seconds: float
@@ -133,7 +133,7 @@ def fit_ensemble(
     checkpoints: Path,
     **settings: Any,
 ) -> FittedEnsemble:
-    """Fit an ensemble whose members say when they are fitted, and keep what was fitted.
+    """Fit an ensemble whose members report and save each fit.
 
     Parameters
     ----------
@@ -168,5 +168,5 @@ def fit_ensemble(
 
 
 def _concerns_the_user(warning: warnings.WarningMessage) -> bool:
-    # scikit-learn warns of classes with fewer rows than folds, which is no reason to do anything.
+    # scikit-learn warns about classes with fewer rows than folds; nothing has to be done about it.
     return issubclass(warning.category, UserWarning) and "least populated class" not in str(warning.message)

@@ -1,4 +1,4 @@
-"""How good a trained model of several classes is on a table with labels."""
+"""Scores of a trained model of several classes on a table with labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which columns to learn from: those that are asked for, less those that only number or name the rows."""
+"""The columns to learn from: without dropped ones and identifiers of the rows."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from metricfit.report import ColumnReport
 
 __all__ = ["chosen_columns", "column_reports", "looks_like_identifier", "take_weights"]
 
-# With fewer rows, values may all be different by chance.
+# With fewer rows, all values may be different by chance.
 ROWS = 20
 NEARLY_ALL = 0.95
 # Whole numbers that are all different are identifiers where they number the rows, or are named like one.
 DENSE = 3
-# What becomes of a column of each kind.
+# How a column of each kind is used.
 USES = {
     "numbers": "scaled; gaps are filled and marked",
     "dates": "year, month, day and time as numbers",
@@ -35,7 +35,7 @@ NAMED = re.compile(r"(?i:(^|[^a-z])(id|key|uuid|guid|index|no|nr|row)$)|[a-z](Id
 def chosen_columns(
     table: pd.DataFrame, target: str, *, drop: Sequence[str], keep: Sequence[str]
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return the columns beside the target without what is dropped and identifiers, and say which those were.
+    """Return the columns except the target, dropped ones and identifiers, and a notice of the identifiers.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def take_weights(
 def column_reports(
     table: pd.DataFrame, kinds: Mapping[str, str], dropped: Sequence[str], weight: str | None
 ) -> tuple[ColumnReport, ...]:
-    """Return what became of every column of a table.
+    """Return how each column of a table was used.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def column_reports(
 
 
 def looks_like_identifier(name: str, column: pd.Series[Any]) -> bool:
-    """Return whether the values of a column only number or name its rows.
+    """Return whether the values of a column only identify its rows.
 
     Text of one word with nearly all values different does, unless it holds dates. Whole numbers do if all
     are different, and either number the rows or have a name such as `customer_id`. Measurements do not.

@@ -20,7 +20,7 @@ __all__ = ["Calibration", "Decision", "Kind", "Part", "scores"]
 FloatArray = npt.NDArray[np.float64]
 Features = npt.NDArray[np.float32]
 Kind = Literal["networks", "trees"]
-# As near to 0 and 1 as a probability may come, so that its logit is finite.
+# Probabilities are clipped at this distance from 0 and 1, so that their logits are finite.
 MARGIN = 1e-12
 
 

@@ -1,4 +1,4 @@
-"""What separates the values of a text table, and in which encoding it is written."""
+"""The delimiter and the encoding of a text table."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ MARKS = {
 def find_encoding(name: str, opened: Callable[[], IO[bytes]]) -> tuple[str, list[str]]:
     """Return the encoding of a text file, and the notices about it.
 
-    UTF-8 unless the file says otherwise by its first bytes. What is no UTF-8 and holds no character of it
-    either is taken for cp1252, the encoding of Windows in Western Europe and America, with a notice.
+    UTF-8 unless a byte order mark says otherwise. A file that is not UTF-8 and holds no character encoded in
+    it is read as cp1252, the encoding of Windows in Western Europe and America, with a notice.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def _may_be_cp1252(opened: Callable[[], IO[bytes]]) -> bool:
 
 
 def find_delimiter(name: str, lines: IO[str], preferred: str) -> str:
-    r"""Return what separates the values: what divides the first rows evenly, and into the most parts.
+    r"""Return the delimiter: the one that splits the first rows evenly, and into the most columns.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def find_delimiter(name: str, lines: IO[str], preferred: str) -> str:
 def _width(text: str, delimiter: str) -> int:
     """Return how many columns a delimiter makes, or 0 if it does not divide the rows evenly.
 
-    Rows with one value more than the header are even, too: the reader tells what is wrong with them.
+    Rows with one value more than the header count as even; the reader raises the error about them.
     """
     try:
         rows = [row for row in csv.reader(text.splitlines(keepends=True), delimiter=delimiter) if row]

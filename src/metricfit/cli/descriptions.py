@@ -19,7 +19,7 @@ __all__ = ["CLASS_FORMAT", "FORMAT", "installed", "read_description"]
 FORMAT = "metricfit model 5"
 # Of more than two classes.
 CLASS_FORMAT = "metricfit model of classes 3"
-# The encoder is made of their classes, so that another version may not understand it.
+# The encoder consists of their classes, so another version may not be able to read it.
 ENCODED_BY = ("scikit-learn", "skrub", "skops")
 
 
@@ -35,7 +35,7 @@ def installed() -> dict[str, str]:
 
 
 def read_description(path: Path) -> dict[str, Any]:
-    """Return what a file says of a model, or say that it is not the description of one."""
+    """Return the description of a model in a file, or raise an error if it is not one."""
     foreign = UserMistakeError(f"{path} describes no model of metricfit; train it again.")
     try:
         text = path.read_text(encoding="utf-8")

@@ -31,7 +31,7 @@ COLUMN_STEPS = ["numbers", "categories", "others"]
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """What the table for training looked like, so that another one can be checked against it.
+    """The columns of the training table, to check other tables against.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Columns:
     odd: dict[str, list[str]] = field(default_factory=dict)
 
     def check(self, table: pd.DataFrame, *, ignore_unknown: bool) -> pd.DataFrame:
-        """Return the columns in their order and of their kinds, or say what is wrong with them."""
+        """Return the columns in the order and of the kinds of the training, or raise an error."""
         used = self._used()
         missing = [name for name in used if name not in table.columns]
         if missing:
@@ -113,7 +113,7 @@ def fit_encoder(table: pd.DataFrame, seed: int) -> tuple[Any, Columns]:
     steps = ("passthrough", OneHotEncoder(handle_unknown="ignore", dtype=np.float32), vectorizer)
     chosen = (numbers, list(categories), others)
     columns = ColumnTransformer(list(zip(COLUMN_STEPS, steps, chosen, strict=True)), sparse_threshold=0)
-    # Trees and networks also learn from where something is missing.
+    # Where a value is missing is a feature, too.
     encoder = Pipeline(
         list(zip(STEPS, [columns, SimpleImputer(add_indicator=True), StandardScaler()], strict=True))
     )

@@ -1,4 +1,4 @@
-"""``metricfit evaluate``: how good a trained model is on a table with labels."""
+"""``metricfit evaluate``: scores of a trained model on a table with labels."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ __all__ = ["fit_table"]
 
 
 def fit_table(options: FitOptions, screen: Screen) -> tuple[Comparison, bool]:
-    """Train, compare and write everything; return the comparison, and whether Ctrl-C cut it short."""
+    """Train, compare and write everything; return the comparison, and whether Ctrl-C ended it early."""
     asked = _checked_metric(options)
     _check_device(options.device)
     folder = RunFolder(options.out, resume=options.resume, overwrite=options.overwrite)
@@ -64,7 +64,7 @@ def fit_table(options: FitOptions, screen: Screen) -> tuple[Comparison, bool]:
         encoder, columns = _encoded(parts.train, options.seed)
         columns = replace(columns, odd={name: odd[name] for name in columns.kinds if name in odd})
         features = transformed(encoder, parts.train)
-        # As new rows will be: what cannot be encoded is found before anything is trained.
+        # Encoded as new rows will be, so that an error appears before the training.
         test_features = transformed(encoder, columns.check(parts.test, ignore_unknown=True))
     rows = TrainingRows(features, parts.train_codes, parts.train_weights)
     with folder:
@@ -116,7 +116,7 @@ def _checked_metric(options: FitOptions) -> mf.Metric:
 def _compared(
     result: Result, model: Model, task: Task[Any], parts: Parts, notes: list[str], options: FitOptions
 ) -> Comparison:
-    """Return all classifiers on the test rows, with the best one that says the same of every row."""
+    """Return the scores of all classifiers on the test rows, and of the best constant one."""
     constant, at_train = task.constant(parts)
     notes = [
         result.why,
@@ -146,7 +146,7 @@ def _metric_text(options: FitOptions) -> str:
 
 
 def _storage_sentence(options: FitOptions, folder: RunFolder, error: OSError) -> str:
-    """Say that the disk refused something, and where what was trained is."""
+    """Return the message about a disk error, with where the trained models are kept."""
     sentence = f"{options.out} cannot be written: {error.strerror}."
     if not folder.has_checkpoints:
         return sentence

@@ -19,7 +19,7 @@ CHECKPOINTS, RESULTS, LOCK, SETTINGS = "checkpoints", "results", "lock", "settin
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is never there in part; a link is followed."""
+    """Write a file completely or not at all; a link is followed."""
     place = Path(os.path.realpath(path))
     aside = place.with_name(f".metricfit-{secrets.token_hex(8)}")
     try:
@@ -35,7 +35,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Say so if a file cannot be written: before the work whose result it is to hold."""
+    """Raise an error if a file cannot be written, to be called before the work it is for."""
     place = Path(os.path.realpath(path))
     aside = place.with_name(f".metricfit-{secrets.token_hex(8)}")
     try:
@@ -107,7 +107,7 @@ class RunFolder:
         return self.checkpoints.is_dir() and any(self.checkpoints.iterdir())
 
     def __enter__(self) -> RunFolder:
-        """Make the folder, or take up the one that was left, and lock it."""
+        """Make the folder, or reuse the one of an unfinished run, and lock it."""
         try:
             self._is_new = not self.place.exists()
             self.unfinished.mkdir(parents=True, exist_ok=True)

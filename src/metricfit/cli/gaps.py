@@ -1,4 +1,4 @@
-"""Columns of numbers or dates in which words stand where a value is missing, such as "?" or "unknown"."""
+"""Words for missing values in columns of numbers or dates, such as "?" or "unknown"."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["fill_gaps", "is_dates", "is_gap", "to_numbers"]
 WORDS = frozenset(
     ("", "?", "-", "--", ".", "..", "...", "*", "na", "n/a", "n.a.", "#n/a", "nan", "null", "nil", "none")
 ) | {"missing", "unknown", "not available", "not known"}
-# So small a part of a column of numbers may be something else. With more, it is text: perhaps codes.
+# The largest share of words in a column of numbers. With more, the column is text, perhaps of codes.
 ODD = 0.02
-# So many values tell whether a column holds dates.
+# The number of values that are checked for dates.
 LOOKED_AT = 100
 
 
 def is_gap(texts: pd.Series[Any], more: Collection[str] = ()) -> pd.Series[bool]:
-    """Return where a word stands for a missing value; missing ones themselves are none.
+    """Return where a word means a missing value; False where the value itself is missing.
 
     Examples
     --------
@@ -54,8 +54,8 @@ def is_dates(known: pd.Series[Any]) -> bool:
 def fill_gaps(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, list[str]], list[str]]:
     """Return a table in which columns of numbers are numbers, the odd words in them, and the notices.
 
-    Words that everybody takes for a missing value are missing in columns of numbers and of dates. Among
-    numbers a few other values are so, too; only these are returned as odd.
+    Common words for a missing value count as missing in columns of numbers and of dates. In columns of
+    numbers a few other words count as missing, too; only these are returned as odd.
 
     Examples
     --------

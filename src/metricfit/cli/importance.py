@@ -28,7 +28,7 @@ def column_importance(
     seed: int,
     seconds: float = SECONDS,
 ) -> tuple[Importance, ...]:
-    """Return the importance of the columns that the model uses; those that time does not allow are left out.
+    """Return the importance of the columns that the model uses, as far as the time allows.
 
     It is measured on at most 4000 of the test rows. Every column is shuffled once, and if there is time
     twice more.

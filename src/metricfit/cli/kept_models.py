@@ -1,4 +1,4 @@
-"""The models that an unfinished run has fitted, so that it goes on after them."""
+"""The fitted models of an unfinished run, from which it can go on."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class KeptModels:
     folder : Path
         Where they are.
     use : str
-        What the models are for: those of another use are other models.
+        What the models are for; models for another use are kept apart.
     """
 
     def __init__(self, folder: Path, use: str) -> None:

@@ -23,7 +23,7 @@ else:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-# What file systems answer that have no locks, such as some network drives.
+# Errors of file systems without locks, such as some network drives.
 WITHOUT_LOCKS = {errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP}
 
 

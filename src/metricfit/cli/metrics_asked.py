@@ -37,7 +37,7 @@ def read_metric(metric: str, subject_to: tuple[str, ...] = (), *, playable: bool
 
 
 def class_metric(metric: mf.Metric, target: str, classes: int) -> mf.Metric:
-    """Return a metric of so many classes, or say which one to take instead.
+    """Return a metric of several classes, or raise an error that names one to use instead.
 
     Examples
     --------
@@ -72,7 +72,7 @@ Take --metric macro-f1, its mean over the values, or --metric weighted-f1, weigh
 
 
 def refuse_average(metric: mf.Metric, target: str) -> mf.Metric:
-    """Return a metric of two classes, or say that it is a mean over more.
+    """Return a metric of two classes, or raise an error if it is an average over more.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The objects of a model on disk, with a sentence for every file that is not read."""
+"""The objects of a model on disk, with an error message for each file that is refused."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from metricfit.cli.part_files import (
 
 __all__ = ["model_networks", "model_trees", "other_versions", "read_encoder", "write_encoder"]
 
-# What the encoder consists of beside scikit-learn and NumPy. A file with anything else is not ours.
+# The types in an encoder besides those of scikit-learn and NumPy. A file with any other is refused.
 ENCODER_TYPES = frozenset(
     ["numpy.dtype"]
-    # The type of dates that were written with their distance to UTC.
+    # The type of dates with an offset to UTC.
     + ["datetime.timedelta", "datetime.timezone", "pandas.DatetimeTZDtype"]
     # A list of the columns that are left over, in scikit-learn 1.6.
     + ["sklearn.compose._column_transformer._RemainderColsList"]
@@ -90,7 +90,7 @@ def read_encoder(path: Path, versions: dict[str, str]) -> Any:
 
 
 def write_encoder(path: Path, encoder: Any) -> None:
-    """Write an encoder, and read it again: before the training is the time to find out that it cannot be."""
+    """Write an encoder and read it again, so that an error appears before the training."""
     write_objects(path, encoder)
     try:
         read_encoder(path, installed())
@@ -114,7 +114,7 @@ def _encodes_columns(columns: ColumnTransformer) -> bool:
 
 
 def model_trees(path: Path, features: int, count: int, classes: int, versions: dict[str, str]) -> list[Any]:
-    """Return so many models of trees in a file, for so many features and classes."""
+    """Return the models of trees in a file, whose numbers of models, features and classes are checked."""
     try:
         return read_trees(path, features, count, classes)
     except ForeignFileError:
@@ -122,7 +122,7 @@ def model_trees(path: Path, features: int, count: int, classes: int, versions: d
 
 
 def model_networks(path: Path, features: int, count: int, outputs: int) -> list[torch.nn.Module]:
-    """Return so many networks whose weights are in a file."""
+    """Return the networks whose weights are in a file, whose sizes are checked."""
     try:
         return read_networks(path, features, count, outputs)
     except ForeignFileError:

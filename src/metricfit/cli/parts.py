@@ -1,4 +1,4 @@
-"""A table in two: the rows to train with, and the rows to test on."""
+"""The split of a table into training rows and test rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """A table in two: what is trained with and what is judged by."""
+    """A table, split into training rows and test rows."""
 
     train: pd.DataFrame
     test: pd.DataFrame

@@ -20,7 +20,7 @@ from metricfit.cli.tables import about_large_numbers
 
 __all__ = ["model_notes", "predict_table"]
 
-# With these a spreadsheet takes a text for a formula, and computes it.
+# A spreadsheet evaluates text that starts with one of these as a formula.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 

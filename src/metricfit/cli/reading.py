@@ -31,19 +31,19 @@ DELIMITED = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": ","}
 JSON = (".json", ".jsonl", ".ndjson")
 PARQUET = (".parquet", ".pq")
 NAMED = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "space": " ", "vertical bar": "|"}
-# A number with a comma, as tables are written where the comma is the decimal sign.
+# A number with a decimal comma.
 DECIMAL_COMMA = r"\s*[+-]?(\d+(,\d+)?([eE][+-]?\d+)?|inf)\s*"
 PERHAPS_THOUSANDS = r"\s*[+-]?([1-9]\d{0,2},\d{3}|\d{1,3})\s*"
-# What the reader of pandas can divide by.
+# The delimiters that the parser of pandas accepts.
 SEPARATOR = r'[^\x00\r\n"\x80-\U0010ffff]'
 MOSTLY = 0.9
-# Such as 1,234,567 or 1.234,50 or 12 %: numbers to people, text to every program.
+# Such as 1,234,567 or 1.234,50 or 12 %: formatted numbers, which are parsed as text.
 FORMATTED = r"\s*[€$£]?\s*[+-]?\d{1,3}(([.,' ]\d{3})*([.,]\d+)?\s*[%€$£]|([.,' ]\d{3})+([.,]\d+)?)\s*"
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How text is to be read, where it is not to be found out.
+    """Settings for reading text; None means that they are detected.
 
     Attributes
     ----------
@@ -158,11 +158,11 @@ def _read_text(path: Path, kind: str, packed: str, reading: Reading) -> tuple[pd
             return _from_json(text), notes
         delimiter = reading.delimiter_of(path.name, text, DELIMITED[kind])
     with opened() as raw, io.TextIOWrapper(raw, encoding, newline="") as text:
-        # pandas gives columns of one name new names, which no other table has.
+        # pandas would rename columns of the same name.
         names = pd.read_csv(text, sep=delimiter, header=None, nrows=1, dtype=str).iloc[0].dropna()
         _refuse_twice(path, names)
     with opened() as raw, io.TextIOWrapper(raw, encoding, newline="") as text, warnings.catch_warnings():
-        # pandas warns, and then leaves values out, where rows are longer than the header.
+        # Where rows are longer than the header, pandas warns and drops values.
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
             table = pd.read_csv(text, sep=delimiter, index_col=False, low_memory=False)
@@ -179,7 +179,7 @@ def _read_text(path: Path, kind: str, packed: str, reading: Reading) -> tuple[pd
 def _with_decimal_commas(table: pd.DataFrame, notes: list[str], *, quoted: bool) -> pd.DataFrame:
     """Return a table with numbers where all values have a decimal comma.
 
-    Between quotes in a file with commas, 1,234 may also be a thousand, so that some have to be unlike that.
+    In a comma-separated file a quoted 1,234 may also mean 1234, so at least one value must be unambiguous.
     """
     converted = {}
     for name in _text_columns(table):
@@ -196,7 +196,7 @@ def _with_decimal_commas(table: pd.DataFrame, notes: list[str], *, quoted: bool)
 
 
 def _about_formatted_numbers(table: pd.DataFrame) -> list[str]:
-    """Return a warning if numbers are written in a way that makes text of them."""
+    """Return a warning if columns of formatted numbers were read as text."""
     found = [name for name in _text_columns(table) if _formatted(table[name]).mean() > MOSTLY]
     if not found:
         return []
@@ -209,7 +209,7 @@ def _about_formatted_numbers(table: pd.DataFrame) -> list[str]:
 
 
 def _formatted(column: pd.Series[Any]) -> pd.Series[bool]:
-    """Return which of the known values are numbers to people and text to programs."""
+    """Return which of the known values are formatted numbers."""
     known = column[~is_gap(column)].dropna()
     return known.astype(str).str.fullmatch(FORMATTED) & to_numbers(known).isna()
 

@@ -113,7 +113,7 @@ def fast_result(
 def _fit_candidates(
     task: Task[D], rows: TrainingRows, folds: int, options: FitOptions, folder: RunFolder, screen: Screen
 ) -> tuple[list[FittedCandidate[D]], bool]:
-    """Train all candidates one after the other; Ctrl-C ends it with what there is."""
+    """Train all candidates one after the other; after Ctrl-C the finished ones are returned."""
     candidates = task.candidates(rows)
     fitted: list[FittedCandidate[D]] = []
     with screen.progress:
@@ -123,7 +123,7 @@ def _fit_candidates(
             try:
                 one = candidate.fit(rows, seed=options.seed, steps=steps, checkpoints=folder.checkpoints)
             except KeyboardInterrupt:
-                # The ensemble comes first: without it there is nothing to keep.
+                # The ensemble comes first; without it there is no result.
                 if not fitted:
                     raise
                 return fitted, True
@@ -134,7 +134,7 @@ def _fit_candidates(
 def _train_ways(
     task: Task[D], rows: TrainingRows, options: FitOptions, folder: RunFolder, screen: Screen
 ) -> list[Trained]:
-    """Train networks one after the other; Ctrl-C ends it with what there is."""
+    """Train networks one after the other; after Ctrl-C the finished ones are returned."""
     trained: list[Trained] = []
     with screen.progress:
         for way in task.ways():
@@ -152,7 +152,7 @@ def _train_ways(
                     weights=rows.weights,
                 )
             except KeyboardInterrupt:
-                # Ours comes first: without an epoch of it there is nothing to keep.
+                # Training for the metric comes first; without an epoch of it there is no result.
                 if not trained:
                     raise
                 trained[0].classifier.interrupted_ = True

@@ -1,4 +1,4 @@
-"""What is shown while many trainings run: how many are done, how long it will take, and the best so far."""
+"""The progress of many trainings: how many are done, the time left, and the best score so far."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SweepScreen:
             TextColumn("cells,"),
             TimeRemainingColumn(compact=True),
             TextColumn("left;"),
-            # Only this one is cut where the terminal is narrow.
+            # Only this column is shortened in a narrow terminal.
             TextColumn(
                 "{task.fields[state]}",
                 markup=False,

@@ -14,12 +14,12 @@ from metricfit.cli.mistakes import UserMistakeError, did_you_mean, listed
 
 __all__ = ["ClassTarget", "Target", "about_large_numbers", "as_text", "label_text", "take_target", "tidy"]
 
-# Beyond this, single precision runs out of numbers; such values are mostly errors of measurement.
+# Close to the range of single precision; such values are mostly errors of measurement.
 LARGEST = 1e30
 FEWEST, FEW = 5, 10
-# With more values than these, the target is no class anyway.
+# With more values the check for similar ones is skipped; with more classes the target is refused.
 ALIKE, MOST = 10, 100
-# So large a part of the rows may be of classes that are too rare.
+# The largest share of rows that may be left out because their class is too rare.
 RARE = 0.1
 
 
@@ -260,7 +260,7 @@ def _refuse_no_columns(table: pd.DataFrame, name: str) -> None:
 
 
 def _refuse_alike(name: str, values: list[str]) -> None:
-    """Refuse values that differ by blanks or capitals only, where a person means the same by them."""
+    """Refuse values that differ by blanks or capitals only."""
     if len(values) > ALIKE:
         return
     seen: dict[str, str] = {}

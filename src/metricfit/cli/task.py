@@ -1,4 +1,4 @@
-"""What depends on how many values the target has: the metric, what is trained, and what is reported."""
+"""What depends on the number of values of the target: metric, training and report."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Task(Protocol[D]):
 
     @property
     def judged(self) -> str:
-        """On what candidates are compared, as words of a sentence."""
+        """What candidates are compared on, as part of a sentence."""
 
     @property
     def shares(self) -> str:

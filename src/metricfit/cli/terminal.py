@@ -28,7 +28,7 @@ class Screen:
     """Shows progress and results; with `quiet`, as for machines, it shows nothing."""
 
     def __init__(self, *, quiet: bool) -> None:
-        # What people name their columns and labels is text, whatever brackets or colons are in it.
+        # Names of columns and labels may hold brackets or colons, which must not be read as markup.
         self.out = Console(quiet=quiet, markup=False, emoji=False, highlight=False)
         self.progress = Progress(
             TextColumn("{task.description}", markup=False),
@@ -183,7 +183,7 @@ class _Steps:
 
 @contextmanager
 def answering(*, as_json: bool) -> Iterator[None]:
-    """Turn a mistake into a sentence and exit code 2, and Ctrl-C into exit code 130."""
+    """Turn a mistake of the user into a message and exit code 2, and Ctrl-C into exit code 130."""
     try:
         yield
     except BrokenPipeError:

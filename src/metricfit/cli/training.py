@@ -1,4 +1,4 @@
-"""The three ways that are compared: for the metric, for cross-entropy, and that with a tuned threshold."""
+"""Single networks to compare: for the metric, and cross-entropy without and with a tuned threshold."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Way:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A trained classifier, how long it took, and what there was to warn of."""
+    """A trained classifier, its training time, and its warnings."""
 
     way: Way
     classifier: MetricClassifier
@@ -58,7 +58,7 @@ def the_ways(metric: mf.Metric, cut: CutRule = "expected") -> tuple[Way, ...]:
     ['trained for f2', 'cross-entropy', 'cross-entropy, tuned threshold']
     """
     name = metric.name if len(metric.name) <= 30 else "the metric"
-    # The same rule as ours: the best as counted on held-out rows would look better there than it is.
+    # The same rule as for the metric: the best threshold as counted scores too high on these rows.
     tuned: CutRule = "empirical" if cut == "zero" else cut
     return (
         Way("ours", f"trained for {name}", "metric", cut),

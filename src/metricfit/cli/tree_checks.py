@@ -1,4 +1,4 @@
-"""Checks of gradient-boosted trees from a file, which compiled code follows without checking them."""
+"""Checks of gradient-boosted trees from a file, which scikit-learn's compiled code does not make."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 __all__ = ["BadTreesError", "check_trees"]
 
-# What scikit-learn raises where a part is missing or has the wrong form.
+# What scikit-learn raises if a part is missing or has the wrong form.
 MISFITS = (AttributeError, TypeError, ValueError, LookupError, OverflowError, ArithmeticError)
 
 
 class BadTreesError(Exception):
-    """Trees that cannot have come out of a training."""
+    """Trees that no training produces."""
 
 
 def check_trees(trees: Any, features: int, classes: int = 2) -> None:
     """Raise BadTreesError unless a prediction by these trees ends, and reads only what is in them.
 
     scikit-learn follows the numbers of children, features and category sets in a tree without checking
-    them. A wrong one reads foreign memory, and a child before its parent makes an endless loop.
+    them. A wrong one reads memory out of bounds, and a child before its parent makes an endless loop.
 
     Parameters
     ----------

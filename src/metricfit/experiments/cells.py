@@ -1,4 +1,4 @@
-"""What is written of every finished run: the run itself, its costs, its data and its results."""
+"""The record of a finished run: its settings, costs, data and results."""
 
 from __future__ import annotations
 

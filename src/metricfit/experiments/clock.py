@@ -1,4 +1,4 @@
-"""The time a run takes, in seconds of one core, so that other work on the machine does not count."""
+"""The time of a run in seconds of one core, without other work on the machine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def now(device: str) -> float:
 
 
 def processor(device: str) -> str:
-    """Return what computes, so that times are compared with those of the same one only."""
+    """Return the name of the processor, since only times of the same one are comparable."""
     if device.startswith("cuda"):
         return torch.cuda.get_device_name(device)
     lines = CPU_INFO.read_text(encoding="utf-8").splitlines() if CPU_INFO.exists() else []

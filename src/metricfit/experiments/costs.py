@@ -1,4 +1,4 @@
-"""What a training takes with each recipe, beside cross-entropy in the same run."""
+"""The cost of a training with each recipe, relative to cross-entropy in the same run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Cost:
 def costs(cells: Iterable[dict[str, Any]]) -> dict[str, Cost]:
     """Return the costs of the recipes in runs that say what an epoch took of one core.
 
-    A data set counts where cross-entropy was trained on it by the same processor and version of PyTorch.
+    A data set counts if cross-entropy was trained on it with the same processor and version of PyTorch.
 
     Examples
     --------

@@ -16,11 +16,11 @@ SHARES = 5000
 
 
 class UnavailableError(Exception):
-    """A data set that cannot be had; the message says why and what to do."""
+    """A data set that is not available; the message says why and what to do."""
 
 
 def fetch(dataset: Dataset) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
-    """Return the features and classes of a data set, fetched from where its source says."""
+    """Return the features and classes of a data set, fetched from its source."""
     if dataset.source is None:
         raise UnavailableError(
             f"{dataset.name} is offered by no fetcher; put {dataset.name}.npz into the data folder"

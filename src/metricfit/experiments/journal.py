@@ -1,4 +1,4 @@
-"""The file of finished cells: one line of JSON each, appended so that a crash costs one line at most."""
+"""The file of finished cells: one line of JSON each, appended so that a crash loses one line at most."""
 
 from __future__ import annotations
 

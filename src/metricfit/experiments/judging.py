@@ -1,4 +1,4 @@
-"""How an epoch is judged: where its scores are cut, and what that is worth on either part."""
+"""How an epoch is scored: the cut of its scores, and the metric on the validation and test parts."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Judge:
         return False
 
     def tests(self, scores: FloatArray, labels: IntArray) -> None:
-        """Note what the best epoch reaches on the test part."""
+        """Record the score of the best epoch on the test part."""
         if self.cut is None:
             raise ValueError("an epoch is tested after it has been judged")
         metric = METRICS[self.metric]

@@ -1,4 +1,4 @@
-"""A data set in three parts, standardised on the first: what a training run takes."""
+"""A data set in three parts, standardised on the first, as a training run uses it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Prepared:
 
 
 def derived_seed(*words: object) -> int:
-    """Return a seed that depends on nothing but these words.
+    """Return a seed that is a function of these words.
 
     Examples
     --------

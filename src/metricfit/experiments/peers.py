@@ -12,7 +12,7 @@ __all__ = ["ap_loss", "ap_perf", "aucm", "focal", "pesg", "smp", "soap"]
 
 
 class _Adapted(nn.Module):
-    """A loss of another library, given what it takes in the form that it takes it."""
+    """A loss of another library, with its inputs converted to the form it expects."""
 
     def __init__(self, loss: nn.Module, call: Callable[..., Tensor]) -> None:
         super().__init__()

@@ -29,7 +29,7 @@ class Package:
 
 @dataclass(frozen=True)
 class Recipe:
-    """A way to come to a classifier.
+    """A way to train a classifier.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ def metrics_of(name: str, metric: str | None) -> tuple[str, ...]:
 
 
 def lacking(names: Iterable[str]) -> dict[str, str]:
-    """Return the recipes whose package cannot be imported, with a sentence that says what to do.
+    """Return the recipes whose package cannot be imported, with a message that says what to do.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""From cells to points: for every method, metric and data set the run that is best on the validation part."""
+"""From cells to points: the run that is best on the validation part, for each method, metric and data set."""
 
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ def label_of(cell: dict[str, Any]) -> str:
 def points_of(cells: Iterable[dict[str, Any]], *, deployed: bool = False) -> list[Point]:
     """Return the points of all methods, of which every weight of the penalty has been tried.
 
-    Of runs that differ only in their budget the one with the largest counts. Losses that know no metric have
-    no scale, so they stand beside every scale of a protocol.
+    Of runs that differ only in their budget the one with the largest counts. Losses that use no metric have
+    no scale, so they appear with every scale of a protocol.
     """
     largest: dict[tuple[Any, ...], dict[str, Any]] = {}
     for cell in cells:

@@ -16,7 +16,7 @@ __all__ = ["TIE", "Comparison", "Scores", "compare", "mean_ranks", "paired", "sc
 TIE = 0.001
 """Scores that differ by no more count as equal."""
 
-# Fewer pairs cannot reach five per cent, whatever they are.
+# With fewer pairs no difference reaches five per cent.
 FEWEST = 6
 
 Scores = Mapping[tuple[str, str], Mapping[str, float]]
@@ -71,7 +71,7 @@ def paired(points: Iterable[Point], ours: str, theirs: str) -> dict[tuple[str, s
 
 
 def compare(table: Scores, ours: str, theirs: str, metrics: Sequence[str], tie: float = TIE) -> Comparison:
-    """Return how one method does against another by some metrics.
+    """Return the comparison of two methods by some metrics.
 
     Examples
     --------

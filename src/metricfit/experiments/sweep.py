@@ -29,7 +29,7 @@ class OtherDataError(Exception):
 
 
 def available(runs: Sequence[Run], folder: Path | None, *, partial: bool) -> tuple[list[Run], dict[str, str]]:
-    """Return the runs whose data can be had, and for each other data set a sentence that says why not."""
+    """Return the runs whose data are available, and for each other data set a message that says why not."""
     missing: dict[str, str] = {}
     for dataset, seed in dict.fromkeys((run.dataset, run.seed) for run in runs):
         try:
@@ -78,7 +78,7 @@ def sweep(
     _check_data(runs, finished.values(), path, folder, partial=partial)
     left = [run for run in runs if run.key not in finished]
     end = None if seconds is None else time.monotonic() + seconds
-    # One at a time, since a run that has been handed out is finished.
+    # One at a time, since a run that was handed out is always finished.
     parallel = joblib.Parallel(
         n_jobs=jobs, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1
     )
@@ -110,7 +110,7 @@ def _fill(run: Run, folder: Path | None, partial: bool, device: str) -> dict[str
         return train(run, data, device) if RECIPES[run.loss].network else fit(run, data)
 
 
-# All of them, since an experiment may go round them.
+# All of them, since an experiment may avoid them.
 @lru_cache(maxsize=len(DATASETS))
 def _prepared(dataset: str, seed: int, folder: Path | None, partial: bool) -> Prepared:
     return load(dataset, seed, folder, partial=partial)

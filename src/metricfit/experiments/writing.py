@@ -21,7 +21,7 @@ CONSTRAINED = tuple(metric for metric in METRICS if METRICS[metric].constraints)
 
 
 def labels_in(points: Iterable[Point]) -> list[str]:
-    """Return the protocols that there are points of."""
+    """Return the protocols that have points."""
     return sorted({point.label for point in points})
 
 

@@ -299,7 +299,7 @@ def _sentence(
 ) -> str:
     at_least = constraint.sense == ">="
     best = constraint.threshold + (slack if at_least else -slack)
-    # Close to the threshold more digits are needed to tell the two apart.
+    # Close to the threshold more digits are needed to show a difference.
     text = f"{best:.6g}" if abs(slack) > 1e-5 * abs(best) else repr(best)
     together = f" together with {' and '.join(map(str, others))}" if others else ""
     sizes = "" if allowed is None else f" with the sizes {', '.join(map(str, allowed))}"

@@ -55,7 +55,7 @@ def minimise(
     >>> best.unknowns, best.value, best.prices
     (array([0.25, 0.75]), -0.25, array([1.]))
     """
-    # Imported here because it takes longer than the rest of the package, and most games need no program.
+    # Imported here, since SciPy is slow to import and most games need no linear program.
     from scipy.optimize import linprog
 
     # SciPy accepts sparse matrices and arrays of bounds here; its type stubs do not say so.

@@ -22,8 +22,8 @@ Floats: TypeAlias = NDArray[np.float64]
 class AdjustedMetric:
     r"""A metric with other tables: it stands in for the metric wherever a game is solved.
 
-    Sizes that the predictor may not choose stay in the tables, with payoffs so low that it never chooses
-    them: whatever the adversary does, any allowed set pays more. So no solver needs to know of them.
+    Sizes that the predictor may not choose stay in the tables, with payoffs below those of any allowed set,
+    whatever the adversary does. So solvers need no special case for them.
 
     Attributes
     ----------

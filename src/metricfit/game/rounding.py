@@ -1,4 +1,4 @@
-r"""How far rounding may take the bounds of a game from what they would be in exact arithmetic.
+r"""Bounds of the rounding errors in the bounds of a game.
 
 A sum of `m` products, in whatever order, is off by at most ``m * eps`` times the sum of their absolute
 values. What a best response adds up is known: coefficients times probabilities, scores and, for the
@@ -81,7 +81,7 @@ def lower_rounding(game: Game, predictor: Strategy) -> float:
 
 
 def batch_rounding(payoff: Payoff, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """By how much rounding may take either bound of each game of a batch too far, whatever the strategies.
+    """Bound the rounding error of both bounds of each game of a batch, for any strategies.
 
     Parameters
     ----------

@@ -122,7 +122,7 @@ def _total(cell: BoolArray, weights: Weights | None) -> Count:
         return int(np.count_nonzero(cell))
     if weights.dtype.kind == "i":
         return int(weights[cell].sum())
-    # The four totals are rounded, but sums of them are exact, so that a right prediction has tp = ap = pp.
+    # Each total is rounded once and added exactly, so that a correct prediction has tp = ap = pp.
     return Fraction(float(weights[cell].sum()))
 
 

@@ -1,4 +1,4 @@
-"""From a formula to what computes it: the part of a metric that takes SymPy long."""
+"""From a formula to the code that computes it, which takes SymPy most of the time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DERIVING = Lock()
 
 
 def evaluation(written: sp.Expr) -> Coefficients | CountFormula:
-    """Derive from a formula what computes it, after every check; what was derived is kept.
+    """Derive the evaluation of a formula, after every check; results are cached.
 
     Examples
     --------

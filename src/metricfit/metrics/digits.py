@@ -16,7 +16,7 @@ __all__ = ["TOO_LARGE", "Count", "degree_in_tp", "depends_on", "value_at", "why_
 Count: TypeAlias = int | Fraction
 
 DIGITS = 160
-# How many of them rounding may take.
+# How many of the digits may be lost to rounding.
 TOLERANCE = 30
 # Beyond 2**LARGEST_POWER a number counts as undefined: its exponential could not be written down.
 LARGEST_POWER = 4000
@@ -85,7 +85,7 @@ def _evaluated(expression: sp.Expr, counts: Mapping[sp.Symbol, Count]) -> mpmath
     parts = [_evaluated(argument, counts) for argument in expression.args]
     if expression.is_Add:
         value = mpmath.fsum(parts)
-        # Roots that cancel leave rounding behind, which is no number to divide by or take the root of.
+        # Roots that cancel leave a rounding error, which must not be divided by and has no root.
         if _equal(value, mpmath.mpf(0), parts):
             value = mpmath.mpf(0)
     elif expression.is_Mul:

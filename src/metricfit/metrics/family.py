@@ -41,7 +41,7 @@ class MetricFamily:
 
     @property
     def call(self) -> str:
-        """How a member is asked for, such as ``fbeta(beta)``."""
+        """How a member is written, such as ``fbeta(beta)``."""
         return f"{self.name}({', '.join(self._signature.parameters)})"
 
     def __call__(self, *args: object, **kwargs: object) -> Metric:
@@ -60,7 +60,7 @@ class MetricFamily:
         return made.named(name) if isinstance(made, Metric) else from_expression(name, made, self.__doc__)
 
     def __reduce__(self) -> str:
-        # As functions are: by the name it has in its module, where the decorator put this in its place.
+        # Pickled like a function, by its name in its module, since the decorator replaced the function there.
         return self.__qualname__
 
     def __repr__(self) -> str:

@@ -11,7 +11,7 @@ from metricfit.metrics.errors import UnsupportedMetricError
 
 __all__ = ["MAX_EXPONENT", "MAX_MAGNITUDE", "digit_count", "is_function", "refuse_oversized", "term_count"]
 
-# Beyond these a formula is a mistake or an attack, and SymPy would take minutes over it.
+# A larger formula is a mistake or an attack, and SymPy would take minutes for it.
 MAX_NODES = 2000
 MAX_EXPONENT = 12
 MAX_MAGNITUDE = sp.Integer(10) ** 60

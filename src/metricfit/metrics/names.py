@@ -58,7 +58,7 @@ ALIASES = {
     "geometric_mean_score": "g_mean",
 }
 
-# A metric is maximised. These are shares of mistakes, and training for one would do the opposite.
+# Metrics are maximised. These are error rates, which training would make worse.
 _MISTAKES = {
     "fpr": "specificity",
     "false_positive_rate": "specificity",
@@ -123,7 +123,7 @@ def known_metric(name: str) -> bool:
 
 
 def hint(name: str) -> str:
-    """Return what to say to a name that is no metric, no count and no function.
+    """Return a hint for a name that is no metric, no count and no function.
 
     Examples
     --------

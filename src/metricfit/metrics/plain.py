@@ -1,4 +1,4 @@
-"""A metric as plain values, and back, for places that carry nothing else."""
+"""A metric as plain values and back, for formats such as JSON."""
 
 from __future__ import annotations
 

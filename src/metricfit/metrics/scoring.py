@@ -32,7 +32,7 @@ _GRID = 33
 
 
 class Scored:
-    """The part of a metric that judges predictions."""
+    """The part of a metric that scores predictions."""
 
     evaluate: Any
     constraints: tuple[Constraint, ...]
@@ -259,7 +259,7 @@ def attainable_range(evaluate: Any) -> tuple[float, float]:
 
 @lru_cache(maxsize=4096)
 def _lowest(evaluate: Evaluation, l: float, n: float) -> float:
-    """Return a value below which no prediction of ``l`` positives among ``n`` falls."""
+    """Return a lower bound of the scores of all predictions for ``l`` positives among ``n``."""
     lowest, _ = attainable_range(evaluate)
     if math.isfinite(lowest):
         return lowest

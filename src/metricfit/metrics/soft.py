@@ -59,7 +59,7 @@ class SoftFormula(NamedTuple):
 
 
 def soft_formula(metric: Metric) -> SoftFormula:
-    """Return the expressions of a metric; constraints play no part in it.
+    """Return the expressions of a metric, without its constraints.
 
     Examples
     --------
@@ -147,7 +147,7 @@ class SoftFunction:
             # One unit is the usual case, and numbers are much faster than arrays of one number.
             with suppress(ZeroDivisionError, ValueError, OverflowError):
                 return self._of_numbers(*cells.ravel().tolist(), *further)
-        # As in PyTorch, what is divided by zero is infinite or no number.
+        # As in PyTorch, a division by zero gives infinity or NaN.
         with np.errstate(all="ignore"):
             return self._of_arrays(*cells, *further)
 
@@ -188,7 +188,7 @@ def _nearness(count: sp.Expr) -> sp.Expr:
 
 
 def _expanded(expression: sp.Expr) -> sp.Expr:
-    """Expand every sum, so that what cancels is gone before anything is rounded."""
+    """Expand every sum, so that terms cancel before anything is rounded."""
     if expression.is_Atom:
         return expression
     rebuilt = expression.func(*map(_expanded, expression.args))

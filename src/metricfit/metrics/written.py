@@ -55,7 +55,7 @@ def _cells_of_sums() -> dict[sp.Symbol, sp.Expr]:
 
 
 def checked(expression: object) -> sp.Expr:
-    """Return what a formula gave as an expression, if it is one over the confusion matrix and nothing else.
+    """Return the result of a formula as an expression, or raise an error if it is not one over the counts.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def unsupported(written: sp.Expr, reason: str) -> UnsupportedMetricError:
 def refuse_unreal(written: sp.Expr, expression: sp.Expr) -> None:
     """Refuse a formula if it holds the imaginary unit, infinity or NaN in one of its forms."""
     if expression.has(*UNDEFINED):
-        # SymPy has its own names for these, which nobody wrote.
+        # SymPy would print these by its own names, such as zoo.
         shown = "the formula" if written.has(*UNDEFINED) else formula_text(written)
         raise UnsupportedMetricError(
             f"{shown} is not supported: it divides by zero, or holds an infinite or undefined constant"

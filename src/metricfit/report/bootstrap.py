@@ -87,7 +87,7 @@ def resampled(kinds: npt.NDArray[np.int64], count: int, weights: npt.ArrayLike |
     >>> resampled(np.array([0, 0, 1, 1]), 2, None).sum(axis=1)[:3]
     array([4., 4., 4.])
     """
-    # A fixed seed: the same test set has the same interval.
+    # A fixed seed, so that the same test set has the same interval.
     random = np.random.default_rng(0)
     if weights is None:
         shares = np.bincount(kinds, minlength=count) / len(kinds)

@@ -11,7 +11,7 @@ from metricfit.report.class_comparison import ClassComparison
 
 __all__ = ["class_confusion", "class_scores", "matrix_caption"]
 
-# A matrix of more classes cannot be read; those with most mistakes are shown.
+# Of more classes, those with the most mistakes are shown.
 SHOWN = 20
 
 

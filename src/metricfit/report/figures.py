@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 BINS = 30
-# Curves of large test sets are thinned out to so many points, which is more than the eye can tell.
+# Curves of large test sets are thinned to so many points, which does not change how they look.
 POINTS = 400
 # The most columns that are shown, the most groups of rows for calibration, the fewest positives of a group.
 COLUMNS, GROUPS, POSITIVES = 20, 10, 5
@@ -84,7 +84,7 @@ def drawn(comparison: Comparison) -> list[tuple[int, Method]]:
 
 
 def metric_by_threshold(comparison: Comparison) -> str:
-    """Return the metric of the first method at every threshold, with a band, and how sure the best one is."""
+    """Return the metric of the first method by threshold, with a band, and the range of the best threshold."""
     method = comparison.methods[0]
     curve = threshold_curve(comparison.metric, comparison.labels, method.margins, comparison.weights)
     limits = (float(curve.low.min()), float(curve.high.max()))
@@ -150,7 +150,7 @@ def training_curves(comparison: Comparison) -> str:
 
 
 def _histogram(labels: npt.NDArray[np.int64], method: Method) -> str:
-    # A few extreme scores would squeeze all others into one bar, so they are drawn at the border.
+    # Extreme scores are drawn at the border, since they would push all others into one bar.
     low, high = np.quantile(method.margins, [0.01, 0.99])
     edges = np.linspace(min(low, 0.0), max(high, 0.0), BINS + 1)
     if edges[-1] <= edges[0]:

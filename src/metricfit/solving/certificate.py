@@ -27,7 +27,7 @@ __all__ = ["Certificate", "better_of", "certificate", "plain_answer", "with_fitt
 # Rounds of `with_fitted_multipliers`, each of which adds one set of the predictor.
 ROUNDS = 60
 
-# They end when what is left to gain is less than this share of the tolerance.
+# The rounds end when the possible gain is less than this share of the tolerance.
 ENOUGH = 0.05
 
 
@@ -151,7 +151,7 @@ def _within_range(game: Game, found: Certificate) -> Certificate:
     """Mark the bounds as contradictory if they leave the range that the tables allow."""
     if game.n > TABLE_LIMIT:
         return found
-    # Whoever includes the positive scores, and no others, is paid for them, or pays no more.
+    # The adversary earns most from scores by choosing exactly the positive ones.
     lowest, highest, terms = extent(game.metric, game.n)
     paid = float(np.maximum(game.scores, 0.0).sum())
     room = 1e-9 * (terms + float(np.abs(game.scores).sum()))
