@@ -84,7 +84,7 @@ def drawn(comparison: Comparison) -> list[tuple[int, Method]]:
 
 
 def metric_by_threshold(comparison: Comparison) -> str:
-    """Return the metric of the first method by threshold, with a band, and the range of the best threshold."""
+    """Return the metric of the first method by threshold, with a band and the range of the best threshold."""
     method = comparison.methods[0]
     curve = threshold_curve(comparison.metric, comparison.labels, method.margins, comparison.weights)
     limits = (float(curve.low.min()), float(curve.high.max()))
