@@ -177,7 +177,9 @@ def test_labels_of_every_kind_come_back_as_they_were(names, tmp_path):
 
 MISTAKES = {
     "no average": (["--metric", "f1"], "Take --metric macro-f1"),
-    "another average": (["--metric", "micro f1"], "take --metric macro-f1 or weighted-f1"),
+    "accuracy": (["--metric", "accuracy"], "Take --metric weighted-recall, which is the share of rows"),
+    "its other name": (["--metric", "micro f1"], "Take --metric weighted-recall, which is the share of rows"),
+    "another average": (["--metric", "samples f1"], "take --metric macro-f1 or weighted-f1"),
     "constraints": (["--metric", "macro-f1", "--subject-to", "recall >= 0.8"], "Leave out --subject-to"),
     "a size": (["--metric", "precision@10"], "is for a target of two values"),
     "a positive value": (["--metric", "macro-f1", "--positive", "red"], "--positive is for a target of two"),
@@ -192,6 +194,12 @@ def test_what_is_for_two_classes_is_refused_with_what_to_do(name, tmp_path):
     assert result.exit_code == 2
     assert message in said(result)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("name", ["weighted-recall", "micro-f1"])
+def test_the_metric_that_is_named_instead_of_accuracy_is_the_share_of_correct_rows(name):
+    truth, predicted = np.random.default_rng(0).integers(0, 4, size=(2, 100))
+    assert mf.get_metric(name).score(truth, predicted) == pytest.approx((truth == predicted).mean())
 
 
 def test_classes_without_enough_rows_are_refused(tmp_path):

@@ -93,9 +93,7 @@ def test_an_encoder_that_cannot_be_read_again_is_a_sentence(tmp_path, monkeypatc
     table = TABLE.assign(since=pd.date_range("2020-01-01", periods=len(TABLE)))
     encoder, _ = fit_encoder(tidy(table), seed=0)
     monkeypatch.setattr(model_objects, "ENCODER_TYPES", frozenset())
-    with pytest.raises(
-        UserMistakeError, match=r"1 of them hold text or dates: since\. Leave some"
-    ):
+    with pytest.raises(UserMistakeError, match=r"1 of them hold text or dates: since\. Leave some"):
         write_encoder(tmp_path / "encoder.skops", encoder)
 
 

@@ -57,6 +57,11 @@ Take --metric macro-f1, its mean over the values, or --metric weighted-f1, weigh
             f"{metric.name} is for a target of two values, and {target} has {classes}. Take --metric "
             f"macro-f1, or make a column that is 1 for one of the values and 0 otherwise."
         )
+    if metric == mf.accuracy or metric.average == "micro":
+        raise UserMistakeError(
+            f"The target {target} has {classes} values. Take --metric weighted-recall, which is the share of "
+            f"rows that are predicted correctly, or --metric macro-f1."
+        )
     if metric.average is None:
         raise UserMistakeError(
             f"The target {target} has {classes} values, and {metric.name} is for two. Take --metric "
