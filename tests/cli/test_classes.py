@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import f1_score
 
+import metricfit as mf
 from cli.tables import fit, metrics_of, run, said
 from metricfit.cli.model_files import load_model
 

@@ -226,7 +226,7 @@ def _take_classes(
     if len(left) > MOST or len(left) < 2 or rare.sum() > RARE * counts.sum():
         raise UserMistakeError(
             f"The target {name} has {len(counts)} different values ({listed(counts.index)}), of which "
-            f"{len(left)} occur in {FEWEST} rows or more. Classes are predicted, up to {MOST}, and no "
+            f"{len(left)} occur in {FEWEST} rows or more. Up to {MOST} classes can be predicted, and no "
             f"numbers: merge values, or make a column that says in which range they lie."
         )
     if len(left) == 2:
