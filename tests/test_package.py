@@ -39,6 +39,14 @@ def test_import_does_without_torch_and_scikit_learn():
     )
 
 
+def test_the_list_of_metrics_is_printed_without_torch_and_scikit_learn():
+    program = (
+        "import sys; from metricfit.cli.app import app; app(['metrics', '--json'], standalone_mode=False)"
+    )
+    program += "; print({'torch', 'sklearn', 'pandas'} & set(sys.modules))"
+    assert _printed(program).splitlines()[-1] == "set()"
+
+
 def test_import_derives_no_formula_and_does_without_scipy():
     # SymPy imports its groups of permutations at the first sum.
     loaded = _printed("import sys, metricfit; print({'scipy', 'sympy.combinatorics'} & set(sys.modules))")

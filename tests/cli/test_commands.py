@@ -177,7 +177,7 @@ MISTAKES = {
     "no such file": ("missing.csv", {}, [], "There is no file"),
     "no such column": ("table.csv", {"target": "chrun"}, [], "Did you mean churn?"),
     "three classes": ("table.csv", {"target": "plan"}, [], "Take --metric macro-f1"),
-    "numbers as target": ("table.csv", {"target": "age"}, [], "Classes are predicted, up to 100"),
+    "numbers as target": ("table.csv", {"target": "age"}, [], "Up to 100 classes can be predicted"),
     "constant target": ("table.csv", {"target": "constant"}, [], "nothing to learn"),
     "empty target": ("table.csv", {"target": "empty"}, [], "nothing to learn"),
     "empty file": ("empty.csv", {}, [], "is empty"),

@@ -289,3 +289,15 @@ def test_an_error_that_standard_output_does_not_take_goes_to_the_other_one(capsy
     with pytest.raises(typer.Exit), answering(as_json=True):
         print("found")
     assert "No space left on device" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("error", [MemoryError("x"), torch.OutOfMemoryError("x")])
+def test_too_little_memory_is_a_message(error, capsys):
+    with pytest.raises(typer.Exit), answering(as_json=False):
+        raise error
+    assert "There is not enough memory for this table. x" in capsys.readouterr().err
+
+
+def test_an_error_of_the_program_itself_is_not_hidden():
+    with pytest.raises(RuntimeError, match="a bug"), answering(as_json=False):
+        raise RuntimeError("a bug")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import metricfit as mf
+from metricfit import metrics
 from metricfit.metrics.names import other_names
 
 __all__ = ["built_in_metrics"]
@@ -21,7 +22,7 @@ def built_in_metrics() -> list[dict[str, str]]:
     >>> found["f1"], found["fbeta(beta)"]
     ('2*tp/(ap + pp)', '5*tp/(4*ap + pp) for fbeta(2)')
     """
-    found = ((name, getattr(mf, name)) for name in mf.__all__)
+    found = ((name, getattr(metrics, name)) for name in metrics.__all__)
     return [
         {**_described(metric), "aliases": ", ".join(other_names(name))}
         for name, metric in found

@@ -1,22 +1,22 @@
-"""What is shown in the terminal: progress, tables of scores, and sentences."""
+"""What is shown in the terminal: tables of scores, messages, and progress."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-import torch
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
-from skorch.callbacks import Callback
 
-from metricfit.cli.candidates import COSTS
 from metricfit.cli.mistakes import UserMistakeError
 from metricfit.report import Comparison, in_words
+
+if TYPE_CHECKING:
+    from metricfit.cli.progress import FitBar
 
 __all__ = ["Screen", "answering"]
 
@@ -41,11 +41,15 @@ class Screen:
 
     def watch(self, name: str, epochs: int) -> Sequence[Any]:
         """Return callbacks that show how a training goes on."""
-        return (_Bar(self.progress, name, epochs),)
+        from metricfit.cli.progress import EpochBar
 
-    def steps(self, name: str, fits: int, total: float) -> _Steps:
+        return (EpochBar(self.progress, name, epochs),)
+
+    def steps(self, name: str, fits: int, total: float) -> FitBar:
         """Return what shows which model of an ensemble is fitted."""
-        return _Steps(self.progress, name, fits, total)
+        from metricfit.cli.progress import FitBar
+
+        return FitBar(self.progress, name, fits, total)
 
     def show(self, comparison: Comparison) -> None:
         """Print the scores of a comparison."""
@@ -120,67 +124,6 @@ def _scores(found: dict[str, Any], rows: str, *names: str) -> Table:
     return table
 
 
-class _Bar(Callback):
-    """Moves a progress bar and shows the metric of the epoch that is kept, on the held-out rows."""
-
-    def __init__(self, progress: Progress, name: str, epochs: int) -> None:
-        self.progress = progress
-        self.name = name
-        self.epochs = epochs
-        self.task: TaskID | None = None
-
-    def restart(self, name: str) -> None:
-        """Begin again with another model, on the same line."""
-        self.name = name
-        self.progress.reset(self._task(), description=name, completed=0)
-
-    def on_train_begin(self, net: Any, **kwargs: Any) -> None:
-        """Show the bar before the first epoch."""
-        self._task()
-
-    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
-        """Show the value of the epoch that is kept so far: the first of the highest rank."""
-        ranks, values = net.history[:, "rank"], net.history[:, "valid_metric"]
-        kept = ranks.index(max(ranks))
-        state = f"best {values[kept]:.3f}, epoch {kept + 1}"
-        self.progress.update(self._task(), completed=len(values), state=state, count=self._count(len(values)))
-
-    def _task(self) -> TaskID:
-        if self.task is None:
-            self.task = self.progress.add_task(self.name, total=self.epochs, state="", count=self._count(0))
-        return self.task
-
-    def _count(self, done: int) -> str:
-        return f"{done}/{self.epochs}"
-
-
-class _Steps:
-    """Shows which model of an ensemble is fitted; all ensembles of a run share one bar."""
-
-    def __init__(self, progress: Progress, name: str, fits: int, total: float) -> None:
-        self.progress = progress
-        self.name = name
-        self.fits = fits
-        self.done = 0
-        if not progress.tasks:
-            progress.add_task(name, total=total, state="", count="")
-        self.task = progress.tasks[0].id
-
-    def __deepcopy__(self, memo: object) -> _Steps:
-        """Return itself: copies of an estimator report to the same bar."""
-        return self
-
-    def begin(self, name: str) -> None:
-        """Show what is fitted."""
-        count = f"{self.done + 1}/{self.fits}"
-        self.progress.update(self.task, description=self.name, count=count, state=f"fitting: {name}")
-
-    def end(self, name: str) -> None:
-        """Move the bar by what the fit costs in relation to the others."""
-        self.done += 1
-        self.progress.update(self.task, advance=COSTS[name])
-
-
 @contextmanager
 def answering(*, as_json: bool) -> Iterator[None]:
     """Turn a mistake of the user into a message and exit code 2, and Ctrl-C into exit code 130."""
@@ -192,7 +135,10 @@ def answering(*, as_json: bool) -> Iterator[None]:
         _refuse(str(mistake), as_json=as_json)
     except OSError as error:
         _refuse(f"{error.filename or 'A file'}: {error.strerror or error}.", as_json=as_json)
-    except (MemoryError, torch.OutOfMemoryError) as error:
+    except (MemoryError, RuntimeError) as error:
+        # The error of PyTorch is known by its name: commands that need no PyTorch do not import it.
+        if not isinstance(error, MemoryError) and type(error).__name__ != "OutOfMemoryError":
+            raise
         reason = str(error).strip().partition("\n")[0]
         _refuse(f"There is not enough memory for this table. {reason}".strip(), as_json=as_json)
     except KeyboardInterrupt:
