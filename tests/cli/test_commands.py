@@ -33,7 +33,7 @@ def trained(tmp_path_factory):
     return folder
 
 
-def test_help_is_a_guide_and_the_version_is_told():
+def test_help_shows_the_guide_and_the_version_is_printed():
     text = run("--help").output
     for word in ("metricfit demo", "metricfit fit", "metricfit predict", "Exit codes"):
         assert word in text
@@ -253,7 +253,7 @@ def test_a_table_that_does_not_fit_the_model_is_refused(trained, tmp_path, chang
     assert left_behind(tmp_path) == ["new.csv"]
 
 
-def test_gaps_and_what_was_never_used_are_no_obstacle(trained, tmp_path):
+def test_missing_values_and_unused_columns_are_accepted(trained, tmp_path):
     table = a_table().assign(age=None, plan=None, since=None, note=5, active=None)
     table.assign(empty="filled").to_csv(tmp_path / "filled.csv", index=False)
     table.drop(columns="empty").assign(extra=1).to_csv(tmp_path / "lacking.csv", index=False)
@@ -270,7 +270,7 @@ def test_unknown_categories_can_be_ignored(trained, tmp_path):
     assert run("predict", trained / "run", tmp_path / "new.csv", *words).exit_code == 0
 
 
-def test_what_is_there_is_not_overwritten_unasked(trained, tmp_path):
+def test_existing_files_are_not_overwritten_without_the_option(trained, tmp_path):
     a_table().to_csv(tmp_path / "table.csv", index=False)
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "thesis.txt").write_text("ten years of work")

@@ -52,7 +52,7 @@ def finished(folder):
 
 @pytest.mark.parametrize("name", ["run.old", "run.partial"])
 @pytest.mark.parametrize("words", [[], ["--overwrite"]], ids=["first", "overwrite"])
-def test_folders_with_names_like_ours_belong_to_the_user(folder, name, words):
+def test_folders_of_the_user_with_names_like_ours_are_left_unchanged(folder, name, words):
     (folder / name).mkdir()
     (folder / name / "thesis.txt").write_text("ten years of work")
     if words:
@@ -104,7 +104,7 @@ def test_a_link_stays_a_link(folder, tmp_path_factory):
     ],
     ids=["root", "long name", "long path", "read-only", "a file"],
 )
-def test_a_place_where_nothing_can_be_is_refused_before_training(folder, out, sentence, monkeypatch):
+def test_an_output_that_cannot_be_written_is_refused_before_training(folder, out, sentence, monkeypatch):
     monkeypatch.chdir(folder)
     result = run("fit", "table.csv", "--target", "churn", "--out", out, "--fast", "--epochs", 100000)
     assert result.exit_code == 2

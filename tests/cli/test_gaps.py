@@ -88,7 +88,7 @@ def test_a_decimal_comma_is_understood_beside_gaps(tmp_path):
     assert notes == ["Read as numbers with a decimal comma: a."]
 
 
-def test_plain_numbers_beside_gaps_are_no_formatted_ones(tmp_path):
+def test_numbers_beside_missing_values_are_not_taken_for_formatted_ones(tmp_path):
     (tmp_path / "t.csv").write_text(
         "a,b\n" + "".join(f"{value},x\n" for value in ["1.234", "5.678", "?"] * 9)
     )

@@ -88,7 +88,7 @@ def test_an_encoder_with_a_function_in_it_is_refused(folder):
         load_model(folder)
 
 
-def test_an_encoder_that_cannot_be_read_again_is_a_sentence(tmp_path, monkeypatch):
+def test_an_encoder_that_cannot_be_read_again_is_refused(tmp_path, monkeypatch):
     """As after an update of a package that brings types which are not known to be harmless."""
     table = TABLE.assign(since=pd.date_range("2020-01-01", periods=len(TABLE)))
     encoder, _ = fit_encoder(tidy(table), seed=0)
@@ -299,7 +299,7 @@ def test_a_file_that_unpacks_to_gigabytes_is_refused_before_it_is_unpacked(folde
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
 
 
-def test_a_file_that_lies_about_its_size_is_refused(tmp_path):
+def test_a_file_that_states_a_wrong_size_is_refused(tmp_path):
     path = tmp_path / "lies.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("schema.json", bytes(2**22))

@@ -31,7 +31,7 @@ def target_of(values):
     ],
     ids=["empty", "constant", "NA for a value", "infinite", "lists"],
 )
-def test_a_target_from_which_nothing_can_be_learned_is_a_sentence(values, sentence):
+def test_a_target_from_which_nothing_can_be_learned_is_refused(values, sentence):
     with pytest.raises(UserMistakeError, match=sentence):
         target_of(values)
 
@@ -92,7 +92,7 @@ def test_other_values_are_not_taken_for_numbers(value):
         columns.check(pd.DataFrame({"a": [value] * 3}), ignore_unknown=True)
 
 
-def test_a_table_of_empty_columns_is_a_sentence(tmp_path):
+def test_a_table_of_empty_columns_is_refused(tmp_path):
     a_table()[["empty", "churn"]].assign(nothing=np.nan).to_csv(tmp_path / "table.csv", index=False)
     result = fit(tmp_path)
     assert result.exit_code == 2

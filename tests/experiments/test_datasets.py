@@ -103,7 +103,7 @@ def test_a_broken_file_gives_a_message(tmp_path):
         load("abalone", 0, tmp_path)
 
 
-def test_without_a_network_a_set_is_unavailable_and_says_so(tmp_path, monkeypatch):
+def test_without_a_network_connection_a_set_is_reported_as_unavailable(tmp_path, monkeypatch):
     def offline(*args, **kwargs):
         raise OSError("no route to host")
 

@@ -90,7 +90,7 @@ def test_the_largest_budget_counts():
     )
 
 
-def test_baselines_stand_beside_every_scale():
+def test_baselines_appear_with_every_scale():
     cells = [a_cell("cross-entropy", zero=told(0.5, 0.4)), a_cell(scale=32.0, zero=told(0.5, 0.6))]
     found = {(point.label, point.method) for point in points_of(cells)}
     assert ("paper, scale 32", "cross-entropy") in found

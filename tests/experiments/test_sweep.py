@@ -107,7 +107,7 @@ def test_other_data_under_the_same_name_are_refused_and_the_cells_stay(tmp_path)
     assert (out / CELLS).read_bytes() == before
 
 
-def test_cells_that_do_not_say_with_which_data_are_kept_and_told_of(folder, tmp_path):
+def test_cells_without_a_fingerprint_of_their_data_are_kept_with_a_notice(folder, tmp_path):
     words = ["--datasets=redwine", "--methods=cross-entropy", "--epochs=1", "--l2=0", "--partial"]
     assert command(*words, "--data", folder, "--out", tmp_path).exit_code == 0
     (cell,) = read(tmp_path / CELLS).values()

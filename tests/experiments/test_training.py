@@ -31,7 +31,7 @@ def untimed(cell):
     return {name: value for name, value in cell.items() if not name.endswith("seconds")}
 
 
-def test_a_loss_that_knows_no_metric_is_trained_once_and_judged_by_all(data):
+def test_a_loss_that_uses_no_metric_is_trained_once_and_judged_by_all(data):
     cell = train(a_run(), data)
     assert set(cell["results"]) == set(METRICS)
     assert set(cell["results"]["f1"]) == {"zero", "tuned"}

@@ -170,7 +170,7 @@ def test_large_games_are_bounded_as_small_ones_are(metric, scale, monkeypatch):
     assert np.all(in_parts <= lowest + 1e-11)
 
 
-def test_a_predictor_that_misses_a_constraint_proves_nothing():
+def test_a_predictor_that_misses_a_constraint_gives_no_lower_bound():
     game = make_game(mf.precision.subject_to(mf.recall >= 0.5), [0.1, 0.2, 0.3], [1, 0, 1])
     none = Strategy(np.array([0]), np.ones(1), np.zeros((1, 2)), np.array([0, 2, 3]))
     assert bounds(game, none, np.zeros(1), none)[0] == -np.inf

@@ -97,7 +97,7 @@ def test_scores_of_any_real_kind_are_understood(kind):
     np.testing.assert_array_equal(make_game(mf.f1, scores).scores, [1.0, 1.0, 0.0])
 
 
-def test_the_input_is_left_alone():
+def test_the_input_is_not_modified():
     scores, labels = np.array([0.3, 0.1, 0.2]), np.array([0, 1, 1])
     mf.solve(CONSTRAINED, scores, labels, solver="exact-lp")
     np.testing.assert_array_equal(scores, [0.3, 0.1, 0.2])

@@ -43,7 +43,7 @@ def test_cleaned_marginals_belong_to_a_mixture(n, blocks, seed):
 
 @settings(deadline=None, max_examples=50)
 @given(n=st.integers(1, 9), seed=seeds)
-def test_cleaning_changes_nothing_that_is_clean(n, seed):
+def test_cleaning_a_valid_strategy_changes_nothing(n, seed):
     once = clean(rough(np.random.default_rng(seed), n))
     np.testing.assert_allclose(clean(once).marginals, once.marginals, atol=1e-14)
 
@@ -56,7 +56,7 @@ def test_a_strategy_that_is_not_finite_is_refused():
 
 @settings(deadline=None, max_examples=50)
 @given(n=st.integers(1, 9), blocks=st.none() | st.integers(1, 4), seed=seeds)
-def test_averaging_over_ties_never_costs_the_adversary(n, blocks, seed):
+def test_averaging_over_ties_never_raises_the_bound_of_the_adversary(n, blocks, seed):
     random = np.random.default_rng(seed)
     game = make_game(mf.f1, random.integers(-1, 2, n) * 0.3)
     adversary = clean(rough(random, n, blocks=blocks))

@@ -143,7 +143,7 @@ def test_wrong_arguments_are_refused(call, phrase):
     assert phrase in str(refusal.value)
 
 
-def test_the_decorator_wants_a_function():
+def test_the_decorator_refuses_anything_but_a_function():
     with pytest.raises(TypeError, match="decorates a function of the confusion matrix, not str"):
         mf.metric("tp/pp")
 

@@ -125,7 +125,7 @@ def test_a_right_prediction_scores_exactly_one(name):
 
 
 @pytest.mark.parametrize("kind", [bool, int, np.uint8, float, np.float16, object, list])
-def test_labels_may_be_of_any_type_that_says_zero_and_one(kind):
+def test_labels_may_be_of_any_type_that_holds_zero_and_one(kind):
     y, p = [0, 1, 1, 0], [0, 1, 0, 0]
     if kind is not list:
         y, p = np.array(y).astype(kind), np.array(p).astype(kind).reshape(-1, 1)
