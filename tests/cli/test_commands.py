@@ -308,8 +308,9 @@ def test_the_demo_compares_three_ways_on_two_tasks(tmp_path):
     assert left_behind(tmp_path) == ["report.html"]
 
 
-def test_the_demo_refuses_a_metric_it_cannot_train_for(tmp_path):
-    result = run("demo", "--metric", "tp/(tp+fp+fn)", "--report", tmp_path / "report.html")
+@pytest.mark.parametrize("metric", ["tp/(tp+fp+fn)", "macro-f1"])
+def test_the_demo_refuses_a_metric_it_cannot_train_for(tmp_path, metric):
+    result = run("demo", "--metric", metric, "--report", tmp_path / "report.html")
     assert result.exit_code == 2
     assert left_behind(tmp_path) == []
 

@@ -55,6 +55,19 @@ def test_people_read_tables(trained):
         assert part in text
 
 
+def test_an_average_over_two_values_is_refused(trained):
+    result = run("evaluate", trained / "run", trained / "new.csv", "--metric", "macro-f1")
+    assert result.exit_code == 2
+    assert "Take --metric f1, of the positive one" in said(result)
+
+
+def test_the_rows_with_the_highest_scores_are_measured_for_any_model(trained):
+    result = run("evaluate", trained / "run", trained / "new.csv", "--metric", "precision@10", "--json")
+    found = json.loads(result.stdout)
+    assert found["confusion"]["tp"] + found["confusion"]["fp"] == 10
+    assert found["value"] == found["confusion"]["tp"] / 10
+
+
 def test_another_metric_can_be_asked_for(trained):
     result = run("evaluate", trained / "run", trained / "new.csv", "--metric", "2*tp/(2*tp+fp+fn)", "--json")
     found = json.loads(result.stdout)

@@ -136,12 +136,12 @@ def demo(
     with answering(as_json=as_json):
         from metricfit.cli.demo import compare_demo_data
         from metricfit.cli.folders import check_writable, write_whole
-        from metricfit.cli.metrics_asked import read_metric
+        from metricfit.cli.metrics_asked import read_metric, refuse_average
         from metricfit.cli.terminal import Screen
         from metricfit.report import render
 
         screen = Screen(quiet=as_json)
-        wanted = read_metric(metric, tuple(subject_to or ()), playable=True)
+        wanted = refuse_average(read_metric(metric, tuple(subject_to or ()), playable=True), "each task")
         check_writable(report)
         comparisons = []
         for comparison in compare_demo_data(wanted, screen, epochs=epochs, seed=seed):

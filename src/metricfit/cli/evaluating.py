@@ -13,7 +13,7 @@ import metricfit as mf
 from metricfit.cli.class_decisions import ClassChoice
 from metricfit.cli.class_evaluating import class_summary, evaluate_classes, with_labels
 from metricfit.cli.columns import take_weights
-from metricfit.cli.metrics_asked import class_metric, read_metric
+from metricfit.cli.metrics_asked import class_metric, read_metric, refuse_average
 from metricfit.cli.mistakes import UserMistakeError, listed
 from metricfit.cli.model_files import Model, load_model
 from metricfit.cli.predicting import model_notes
@@ -40,6 +40,7 @@ def evaluate_table(
     if isinstance(model.decision, ClassChoice):
         wanted = class_metric(wanted, model.target, len(model.classes))
         return evaluate_classes(model, rows, notes, wanted, ignore_unknown=ignore_unknown, weight=weight)
+    wanted = refuse_average(wanted, model.target)
     rows, labels, left_out = _labelled(rows, model)
     rows, weights = take_weights(rows, weight, model.target)
     features = model.encoded(rows, ignore_unknown=ignore_unknown)
@@ -47,7 +48,9 @@ def evaluate_table(
     if len(np.unique(labels)) < 2:
         only = model.positive if labels[0] else model.negative
         notes.append(f"Warning: all rows are {model.target} = {only}; most metrics say little then.")
-    margins = model.decision.decided(read_metric(model.metric), features)
+    # A metric of one size is measured on so many rows, whatever the model was trained for.
+    decided_for = read_metric(model.metric) if wanted.size is None else wanted
+    margins = model.decision.decided(decided_for, features)
     method = Method("the model", margins, [], 1, model.decision.cut, 0.0)
     return Comparison(
         f"{model.target} = {model.positive}", wanted, labels, (method,), tuple(notes), weights=weights
