@@ -138,7 +138,7 @@ def test_a_weight_is_a_copy_of_the_row_in_the_evaluation_and_no_feature(tmp_path
         (["--weight", "plan"], "weights must be numbers of 0 or more"),
         (["--weight", "churn"], "this is the target"),
         (["--weight", "agee"], "Did you mean age?"),
-        (["--confidence", "0.95"], "needs a constraint to promise"),
+        (["--confidence", "0.95"], "--confidence needs a constraint"),
         (["--confidence", "0.95", "--subject-to", "recall >= 0.8", "--fast"], "leave out --fast"),
         (["--resume"], "There is no unfinished run in"),
         (["--confidence", "0.95", "--subject-to", "recall >= 0.99999"], "rows"),

@@ -94,5 +94,6 @@ def test_the_page_is_whole_and_escapes_names(classes):
 
 def test_the_comparison_is_put_in_words():
     lines = in_words(a_comparison())
-    assert lines[0].startswith("trained for <f1> is better than cross-entropy by")
+    assert lines[0].startswith("trained for <f1> scores ")
+    assert "higher than cross-entropy (95 % interval" in lines[0]
     assert len(lines) == 2

@@ -97,10 +97,10 @@ def test_the_comparison_is_said_in_words():
     good = Method("A", np.where(np.arange(200) < 180, labels - 0.5, 0.5 - labels), [], 1, 0.0, 0.0)
     bad = Method("B", np.where(np.arange(200) < 100, labels - 0.5, 0.5 - labels), [], 1, 0.0, 0.0)
     better, same = in_words(Comparison("", mf.accuracy, labels, (good, bad, good)))
-    assert better.startswith("A is better than B by 0.400 (95 % interval 0.3")
-    assert same.startswith("A is as good as A (95 % interval 0.000 to 0.000)")
+    assert better.startswith("A scores 0.400 higher than B (95 % interval 0.3")
+    assert same.startswith("A scores the same as A (95 % interval 0.000 to 0.000)")
     (worse,) = in_words(Comparison("", mf.accuracy, labels, (bad, good)))
-    assert worse.startswith("B is worse than A by 0.400 (95 % interval 0.3")
+    assert worse.startswith("B scores 0.400 lower than A (95 % interval 0.3")
 
 
 def test_weights_count_like_copies_of_rows():

@@ -26,7 +26,7 @@ rows are kept for the test:
 
     metricfit fit customers.csv --target churn --metric f2 --out run
 
-**Demand something** of the prediction, as often as you like:
+**Add constraints** on the prediction; `--subject-to` can be repeated:
 
     metricfit fit customers.csv --target churn --metric precision --subject-to "recall >= 0.8" --out run
 
@@ -43,7 +43,7 @@ tp fp fn tn pp pn ap an all, such as `"2*tp / (2*tp + fp + fn)"`. `metricfit met
 target of more than two values take `macro-f1` or another mean over them; `precision@100` is for the 100 rows
 with the highest scores.
 
-Exit codes: 0 done, 2 something to put right (a sentence says what), 130 stopped by Ctrl-C.
+Exit codes: 0 done, 2 something has to be changed (the message says what), 130 stopped by Ctrl-C.
 """
 
 app = typer.Typer(

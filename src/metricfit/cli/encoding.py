@@ -86,7 +86,7 @@ class Columns:
             if unknown:
                 raise UserMistakeError(
                     f"Column {name} holds values that were not in the training table: {listed(unknown)}. "
-                    f"Put them right, or add --unknown ignore to treat them as none of the known ones."
+                    f"Correct them, or add --unknown ignore to treat them as none of the known values."
                 )
         return texts
 

@@ -47,7 +47,7 @@ def evaluate_table(
     notes = [*model_notes(model), *notes, *left_out, *about_large_numbers(model.columns.used_in(rows))]
     if len(np.unique(labels)) < 2:
         only = model.positive if labels[0] else model.negative
-        notes.append(f"Warning: all rows are {model.target} = {only}; most metrics say little then.")
+        notes.append(f"Warning: all rows are {model.target} = {only}; most metrics are not meaningful then.")
     # A metric of one size is measured on so many rows, whatever the model was trained for.
     decided_for = read_metric(model.metric) if wanted.size is None else wanted
     margins = model.decision.decided(decided_for, features)

@@ -108,7 +108,7 @@ def _checked_metric(options: FitOptions) -> mf.Metric:
         raise UserMistakeError("--confidence needs the ensemble; leave out --fast.")
     if options.confidence is not None and not metric.constraints:
         raise UserMistakeError(
-            'A --confidence needs a constraint to promise; add one, such as --subject-to "recall >= 0.8".'
+            '--confidence needs a constraint; add one, such as --subject-to "recall >= 0.8".'
         )
     return metric
 
@@ -151,8 +151,8 @@ def _storage_sentence(options: FitOptions, folder: RunFolder, error: OSError) ->
     if not folder.has_checkpoints:
         return sentence
     return (
-        f"{sentence} What was trained so far is kept in {options.out / UNFINISHED}. Free some space or put "
-        f"the permissions right, then run the same command with --resume to go on from there."
+        f"{sentence} What was trained so far is kept in {options.out / UNFINISHED}. Free some space or "
+        f"correct the permissions, then run the same command with --resume to go on from there."
     )
 
 

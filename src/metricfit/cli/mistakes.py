@@ -1,4 +1,4 @@
-"""Mistakes of the user, which end a command with a sentence."""
+"""Mistakes of the user, which end a command with a message."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SHOWN = 5
 
 
 class UserMistakeError(Exception):
-    """Something the user can put right; the message says what."""
+    """A mistake that the user can correct; the message says how."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

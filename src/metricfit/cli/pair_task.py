@@ -100,7 +100,7 @@ class PairTask:
             f"Warning: the model predicts {target.name} = {said} for all of the {len(predicted)} test rows. "
             f"It was trained with {positives} rows that are {target.positive} and "
             f"{len(parts.train_codes) - positives} that are {target.negative}. Try another metric, more "
-            f"rows of the rarer kind, or columns that have more to do with {target.name}."
+            f"rows of the rarer kind, or columns that are more closely related to {target.name}."
         ]
 
     def facts(self, parts: Parts, how_held_out: str) -> dict[str, str]:

@@ -259,7 +259,7 @@ def in_words(comparison: Comparison) -> tuple[str, ...]:
     >>> right = Method("A", labels - 0.5, [], 1, 0.0, 0.1)
     >>> wrong = Method("B", 0.5 - labels, [], 1, 0.0, 0.1)
     >>> in_words(Comparison("toy", mf.f1, labels, (right, wrong)))
-    ('A is better than B by 1.000 (95 % interval 1.000 to 1.000).',)
+    ('A scores 1.000 higher than B (95 % interval 1.000 to 1.000).',)
     """
     first, *others = comparison.methods
     lines = []
@@ -267,10 +267,10 @@ def in_words(comparison: Comparison) -> tuple[str, ...]:
         gain = comparison.value(first) - comparison.value(other)
         between = f"(95 % interval {interval.low:.3f} to {interval.high:.3f})"
         if abs(gain) < 0.0005:
-            line = f"{first.name} is as good as {other.name} {between}"
+            line = f"{first.name} scores the same as {other.name} {between}"
         else:
-            compared = "better" if gain > 0 else "worse"
-            line = f"{first.name} is {compared} than {other.name} by {abs(gain):.3f} "
+            compared = "higher" if gain > 0 else "lower"
+            line = f"{first.name} scores {abs(gain):.3f} {compared} than {other.name} "
             line += between if gain > 0 else f"(95 % interval {-interval.high:.3f} to {-interval.low:.3f})"
         if interval.low <= 0.0 <= interval.high and gain:
             line += "; the test rows are too few to say which is better"
