@@ -1,5 +1,6 @@
 """Whatever is in a table, `fit` gives a model or a sentence, and never a traceback."""
 
+import datetime as dt
 import math
 
 import pandas as pd
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 
 from metricfit.cli.app import app
 
+ZONES = [dt.UTC, dt.timezone(dt.timedelta(hours=2)), dt.timezone(dt.timedelta(hours=-9, minutes=-30))]
 CELLS = {
     "numbers": st.one_of(st.none(), st.floats(), st.integers(-(2**62), 2**62)),
     "counts": st.integers(0, 3),
@@ -17,6 +19,8 @@ CELLS = {
     "categories": st.sampled_from(["red", "blau", "青", ""]),
     "truths": st.one_of(st.none(), st.booleans()),
     "dates": st.one_of(st.none(), st.datetimes()),
+    "local times": st.one_of(st.none(), st.datetimes(timezones=st.sampled_from(ZONES))),
+    "words": st.sampled_from(["?", "NA", "unknown", "1", "2.5", "-"]),
     "mixed": st.one_of(st.none(), st.integers(), st.text(max_size=3), st.booleans()),
     "constant": st.just("same"),
     "nothing": st.none(),
