@@ -9,6 +9,8 @@ import numpy.typing as npt
 import torch
 from torch.utils.data import Sampler
 
+from metricfit.loss.settings import is_count, is_index
+
 __all__ = ["PositiveSampler"]
 
 Rows = npt.NDArray[np.int64]
@@ -82,16 +84,19 @@ class PositiveSampler(Sampler[list[int]]):
     ) -> None:
         truth, self._weights = _checked(labels, weights)
         self._of_class = tuple(np.flatnonzero((truth == label) & (self._weights > 0)) for label in (0, 1))
-        if batch_size < 1:
-            raise ValueError(f"batch_size must be 1 or more, got {batch_size}")
+        if not is_count(batch_size):
+            raise ValueError(f"batch_size must be a whole number from 1 on, got {batch_size!r}")
         if positives is not None and share is not None:
             raise ValueError("give positives or share, not both")
-        if positives is not None and not 0 <= positives < batch_size:
+        if positives is not None and not (is_index(positives) and positives < batch_size):
             raise ValueError(
-                f"positives must be between 0 and batch_size - 1 = {batch_size - 1}, got {positives}"
+                f"positives must be a whole number between 0 and batch_size - 1 = {batch_size - 1}, "
+                f"got {positives!r}"
             )
         if share is not None and not 0.0 <= share < 1.0:
             raise ValueError(f"share must be 0 or more and less than 1, got {share}")
+        if not is_index(seed):
+            raise ValueError(f"seed must be a whole number from 0 on, got {seed!r}")
         self.batch_size = batch_size
         self.seed = seed
         self.rank, self.world_size = _place(rank, world_size)
@@ -166,7 +171,7 @@ def _drawn(rows: Rows, weights: FloatArray, count: int, random: np.random.Genera
         return rows
     # Systematic sampling: with equal weights and as many rows as asked for, each comes once.
     shuffled = random.permutation(len(rows))
-    edges = np.cumsum(weights[shuffled])
+    edges = np.cumsum(weights[shuffled] / weights.max())
     edges *= count / edges[-1]
     edges[-1] = count
     times = np.diff(np.floor(edges + random.random()), prepend=0.0).astype(np.int64)
@@ -183,11 +188,12 @@ def _checked(labels: npt.ArrayLike | torch.Tensor, weights: npt.ArrayLike | None
     if truth.ndim != 1 or not truth.size or not np.isin(truth, (0, 1)).all():
         raise ValueError("labels must be a vector of 0 and 1, one per row")
     given = np.ones(len(truth)) if weights is None else np.asarray(weights, dtype=np.float64)
-    if given.shape != truth.shape or not np.isfinite(given).all() or given.min() < 0 or given.sum() <= 0:
+    if given.shape != truth.shape or not np.isfinite(given).all() or given.min() < 0 or given.max() <= 0:
         raise ValueError(
             f"weights must be {len(truth)} numbers of 0 or more, one per label, and not all of them 0"
         )
-    return truth.astype(np.int64), given
+    # Only ratios matter, and the sum of very large weights would overflow.
+    return truth.astype(np.int64), given / given.max()
 
 
 def _place(rank: int | None, world_size: int | None) -> tuple[int, int]:

@@ -89,6 +89,16 @@ def test_weights_are_met_in_the_mean_and_zero_is_never_visited():
     np.testing.assert_allclose(visits[weights == 1] / 200, 1.0, atol=0.15)
 
 
+@pytest.mark.parametrize("scale", [1e308, 1e-308, 5e-324])
+def test_only_the_ratios_of_weights_matter(scale):
+    labels = labels_of(100, 20)
+    plain = PositiveSampler(labels, 10)
+    scaled = PositiveSampler(labels, 10, weights=np.full(100, scale))
+    assert list(scaled) == list(plain)
+    of_one_class = PositiveSampler(labels, 10, weights=np.where(labels, scale, 1.0))
+    assert all(batch for batch in of_one_class)
+
+
 def test_copies_of_a_row_are_far_apart():
     sampler = PositiveSampler(labels_of(1000, 10), 50, positives=10)
     labels = labels_of(1000, 10)
@@ -110,9 +120,12 @@ def test_a_loader_takes_it():
     [
         ({"labels": [0, 2]}, "labels must be a vector of 0 and 1"),
         ({"labels": [[0], [1]]}, "labels must be a vector of 0 and 1"),
-        ({"batch_size": 0}, "batch_size must be 1 or more"),
+        ({"batch_size": 0}, "batch_size must be a whole number from 1 on, got 0"),
+        ({"batch_size": 2.5}, "batch_size must be a whole number from 1 on, got 2.5"),
+        ({"seed": None}, "seed must be a whole number from 0 on, got None"),
+        ({"positives": 1.5}, "positives must be a whole number between 0 and batch_size - 1 = 3, got 1.5"),
         ({"positives": 1, "share": 0.1}, "not both"),
-        ({"positives": 4}, "positives must be between 0 and batch_size - 1 = 3, got 4"),
+        ({"positives": 4}, "positives must be a whole number between 0 and batch_size - 1 = 3, got 4"),
         ({"share": 1.0}, "share must be"),
         ({"labels": [0, 0], "positives": 1}, "hold no positive"),
         ({"weights": [1.0]}, "weights must be 4 numbers"),
