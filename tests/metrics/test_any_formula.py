@@ -124,6 +124,10 @@ def test_a_confusion_matrix_without_a_value_is_named():
 def test_the_range_of_any_formula_covers_the_confusion_matrices_that_have_a_value():
     assert mf.jaccard.value_range(5) == (0, 1)
     assert mf.get_metric("tp*tn/(fp*fn)").value_range(5) == (0, 2)
+    with pytest.raises(ValueError, match="at least one sample, got n = 0"):
+        mf.jaccard.value_range(0)
+    with pytest.raises(ValueError, match="too many for n = 100000; 1000 is the largest"):
+        mf.jaccard.value_range(100_000)
     assert (mf.g_mean <= 1).threshold == 1
     with pytest.raises(ValueError, match="outside the range of jaccard, which is 0 to 1"):
         mf.jaccard >= 1.5  # noqa: B015

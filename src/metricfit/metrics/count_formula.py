@@ -8,11 +8,13 @@ import numpy as np
 import sympy as sp
 
 from metricfit.metrics.errors import UnsupportedMetricError
-from metricfit.metrics.evaluation import MAX_VALUE, Evaluation, why_too_large
+from metricfit.metrics.evaluation import MAX_VALUE, Evaluation, checked_size, why_too_large
 from metricfit.metrics.normal_form import CountForm
 
 __all__ = ["CountFormula"]
 
+# The time grows with the third power; so many samples take some seconds.
+LARGEST_RANGE = 1000
 CHECKED_SIZES = (4, 5, 6, 7, 8, 12, 25)
 
 
@@ -42,6 +44,12 @@ class CountFormula(Evaluation):
 
     def value_range(self, n: int) -> tuple[float, float]:
         """Return the smallest and the largest value over the confusion matrices that have one."""
+        n = checked_size(n)
+        if n > LARGEST_RANGE:
+            raise ValueError(
+                f"value_range of {self.formula} tries all confusion matrices, which are too many for "
+                f"n = {n}; {LARGEST_RANGE} is the largest"
+            )
         lowest, highest = np.inf, -np.inf
         for l in range(n + 1):
             tp, fp = (count.ravel() for count in np.mgrid[0 : l + 1, 0 : n - l + 1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property
@@ -21,6 +22,7 @@ __all__ = [
     "BoolArray",
     "Evaluation",
     "FloatArray",
+    "checked_size",
     "on_border",
     "only_right",
     "to_numpy",
@@ -34,6 +36,22 @@ MAX_VALUE = 1e12
 """The largest value in tables of up to 25 samples: beyond it float64 has no digits left for the solvers."""
 
 _LARGEST_EXACT_INT = 2**53
+
+
+def checked_size(n: int) -> int:
+    """Return a number of samples as a plain integer, or raise an error if it is none.
+
+    Examples
+    --------
+    >>> checked_size(0)
+    Traceback (most recent call last):
+        ...
+    ValueError: a metric needs at least one sample, got n = 0
+    """
+    n = operator.index(n)
+    if n < 1:
+        raise ValueError(f"a metric needs at least one sample, got n = {n}")
+    return n
 
 
 class Evaluation:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,6 +19,7 @@ from metricfit.metrics.evaluation import (
     BoolArray,
     Evaluation,
     FloatArray,
+    checked_size,
     on_border,
     only_right,
     to_numpy,
@@ -62,9 +62,7 @@ class Coefficients(Evaluation):
 
     def __call__(self, k: npt.ArrayLike, l: npt.ArrayLike, n: int) -> tuple[FloatArray, FloatArray]:
         """Return ``alpha`` and ``beta`` at ``k`` predicted and ``l`` actual positives of ``n``."""
-        n = operator.index(n)
-        if n < 1:
-            raise ValueError(f"a metric needs at least one sample, got n = {n}")
+        n = checked_size(n)
         # float64 before any arithmetic: products of four counts overflow int64 from n = 55_000 on.
         predicted = np.asarray(k, dtype=np.float64)
         actual = np.asarray(l, dtype=np.float64)
@@ -83,7 +81,7 @@ class Coefficients(Evaluation):
 
     def table(self, n: int) -> tuple[FloatArray, FloatArray]:
         """Return the read-only ``(n + 1, n + 1)`` tables of ``alpha`` and ``beta``."""
-        n = operator.index(n)
+        n = checked_size(n)
         if n > LARGEST_TABLE:
             raise ValueError(
                 f"the tables of n = {n} samples would take {16e-9 * (n + 1) ** 2:.0f} GB; call "
