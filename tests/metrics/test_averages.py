@@ -164,6 +164,15 @@ def test_many_counts_are_scored_at_once():
         alone = [metric.score(*np.repeat([[1, 0, 1, 0], [1, 1, 0, 0]], one, axis=1)) for one in cells.T]
         np.testing.assert_allclose(metric.score_counts(*cells), alone, atol=1e-12)
     assert mf.f1.score_counts(0.5, 0.25, [0.25, 1], 7).shape == (2,)
+    assert mf.f1.score_counts(1, 2, 1, 4) == 0.4
+    assert mf.precision.score_counts(0, 0, 0, 3) == 1.0
+
+
+@pytest.mark.parametrize("wrong", [-1, float("nan"), float("inf")])
+def test_wrong_counts_are_refused(wrong):
+    with pytest.raises(ValueError, match="counts must be finite numbers of 0 or more"):
+        mf.f1.score_counts([1, wrong], 2, 3, 4)
+    assert mf.f1.score_counts([1, -1e-12], 2, 3, 4).shape == (2,)
 
 
 def masked(values):

@@ -203,6 +203,14 @@ def test_a_table_needs_a_sample(n):
         mf.f1.table(n)
 
 
+@pytest.mark.parametrize("wrong", [-1, 4, float("nan")])
+def test_coefficients_beyond_the_table_are_refused(wrong):
+    with pytest.raises(ValueError, match="k must be between 0 and n = 3"):
+        mf.f1.coefficients([1, wrong], 2, 3)
+    with pytest.raises(ValueError, match="l must be between 0 and n = 3"):
+        mf.f1.coefficients(1, wrong, 3)
+
+
 def test_tables_that_fill_the_memory_are_refused():
     with pytest.raises(ValueError, match="of n = 1000000000 samples would take"):
         mf.f1.table(10**9)

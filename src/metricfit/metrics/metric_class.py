@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 import numpy.typing as npt
 import sympy as sp
 
@@ -16,7 +17,7 @@ from metricfit.metrics.constraint import Boundable, Constraint
 from metricfit.metrics.count_formula import CountFormula
 from metricfit.metrics.derivation import evaluation
 from metricfit.metrics.errors import UnsupportedMetricError
-from metricfit.metrics.evaluation import FloatArray
+from metricfit.metrics.evaluation import FloatArray, checked_size
 from metricfit.metrics.normal_form import in_counts
 from metricfit.metrics.printing import formula_latex, formula_text
 from metricfit.metrics.scoring import Average, Scored
@@ -188,6 +189,10 @@ class Metric(Boundable, Scored):
         (array([0.25, 0.25]), array([0., 0.]))
         """
         self.check_playable()
+        n = checked_size(n)
+        for name, counts in (("k", np.asarray(k)), ("l", np.asarray(l))):
+            if not ((counts >= 0) & (counts <= n)).all():
+                raise ValueError(f"{name} must be between 0 and n = {n}")
         return cast("Coefficients", self.evaluate)(k, l, n)
 
     def table(self, n: int) -> _Table:

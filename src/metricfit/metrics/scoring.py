@@ -135,7 +135,7 @@ class Scored:
         Parameters
         ----------
         tp, fp, fn, tn : array_like
-            The counts; they are broadcast, and need not be whole.
+            The counts, 0 or more; they are broadcast, and need not be whole.
 
         Returns
         -------
@@ -148,8 +148,14 @@ class Scored:
         >>> mf.jaccard.score_counts([1, 2], [1, 0], 0, 3)
         array([0.5, 1. ])
         """
-        tp, fp, fn, tn = (np.asarray(count, dtype=np.float64) for count in (tp, fp, fn, tn))
-        return self._ranked_fast(tp, tp + fp, tp + fn, tp + fp + fn + tn)
+        given = (np.asarray(count, dtype=np.float64) for count in (tp, fp, fn, tn))
+        cells = np.stack(np.broadcast_arrays(*given))
+        # What is below 0 by rounding, as in a difference of sums of weights, is no mistake.
+        if not (np.isfinite(cells) & (cells >= -1e-9 * cells.sum(axis=0))).all():
+            raise ValueError("counts must be finite numbers of 0 or more")
+        tp, fp, fn, tn = cells.reshape(4, -1)
+        scores = self._ranked_fast(tp, tp + fp, tp + fn, tp + fp + fn + tn)
+        return scores.reshape(cells.shape[1:])
 
     def scorer(self, *, pos_label: object = None) -> Any:
         """Return a scikit-learn scorer, for ``GridSearchCV(scoring=...)`` and the like.
