@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from metricfit.loss.settings import is_count, is_positive
-from metricfit.loss.soft_terms import SoftConstraints
+from metricfit.loss.soft_terms import SoftConstraints, is_on_host
 from metricfit.metrics import Constraint
 
 __all__ = ["LARGEST", "SMALLEST", "Running", "RunningConstraints"]
@@ -146,14 +149,34 @@ class RunningConstraints(nn.Module):
             )
         if self.counts.device != decided.device:
             self.to(decided.device)
-        self.counts.mul_(1.0 - 1.0 / self.options.memory).add_(decided)
+        state = (self.counts, self.levels, self.multipliers, self.scales, self.right, decided)
+        if is_on_host(decided) and self.counts.dtype == torch.float32:
+            # On a few numbers NumPy has a fraction of the cost per call.
+            self._move(*(part.numpy() for part in state), float(unit), self.missed.on_host, np.exp)
+        else:
+            self._move(*state, unit, self.missed, torch.exp)
+
+    def _move(
+        self,
+        counts: Any,
+        levels: Any,
+        multipliers: Any,
+        scales: Any,
+        right: Any,
+        decided: Any,
+        unit: Any,
+        missed: Callable[..., Any],
+        exp: Callable[[Any], Any],
+    ) -> None:
+        """Move the state in place, as tensors or as arrays."""
+        options = self.options
+        counts[...] = (1.0 - 1.0 / options.memory) * counts + decided
         # Where no decision says anything about a bound, as of precision if nothing is predicted positive any
         # more, old mistakes must not hold the multiplier up for ever: it could then stay like that.
-        counts = self.counts + self.right * unit
-        missed = (self.missed(counts, unit) / self.scales + self.options.margin).clamp(-REACH, REACH)
-        self.levels.mul_(torch.exp(self.options.rate * missed)).clamp_(SMALLEST, LARGEST)
-        answered = self.levels * torch.exp(self.options.gain * missed)
-        self.multipliers.copy_(answered).clamp_(SMALLEST, LARGEST)
+        violated = missed(counts + right * unit, unit) / scales + options.margin
+        violated = violated.clip(-REACH, REACH)
+        levels[...] = (levels * exp(options.rate * violated)).clip(SMALLEST, LARGEST)
+        multipliers[...] = (levels * exp(options.gain * violated)).clip(SMALLEST, LARGEST)
 
     def extra_repr(self) -> str:
         """Return what is printed between the parentheses."""

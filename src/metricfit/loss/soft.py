@@ -9,12 +9,11 @@ from torch import Tensor
 from metricfit.loss.classes import as_columns, chosen_class
 from metricfit.loss.entries import check_tensors
 from metricfit.loss.gathering import add_over_ranks, is_parallel
-from metricfit.loss.operator import is_watched
 from metricfit.loss.running import RunningConstraints
 from metricfit.loss.soft_counts import BatchCounts, count_batch, decisions, not_negative
 from metricfit.loss.soft_inputs import SoftBatch, is_usable, soft_batch, why_not_usable
 from metricfit.loss.soft_settings import SoftSettings
-from metricfit.loss.soft_terms import SoftConstraints, SoftObjective, measured
+from metricfit.loss.soft_terms import SoftConstraints, SoftObjective, is_on_host, measured
 
 __all__ = ["soft_loss"]
 
@@ -116,7 +115,7 @@ def _checked(
 ) -> tuple[BatchCounts, Tensor | None, Tensor | None]:
     """Refuse values that cannot be used, or return a tensor that says so where looking would mean to wait."""
     usable = is_usable(batch)
-    host = usable.is_cpu and not torch.compiler.is_compiling() and not is_watched()
+    host = is_on_host(usable)
     if settings.gather and is_parallel():
         unit = torch.as_tensor(counts.unit, dtype=counts.soft.dtype, device=counts.soft.device)
         parts = (counts.soft, counts.safe, unit, ~usable, *(() if decided is None else (decided,)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -12,7 +13,7 @@ from metricfit.loss.operator import is_watched
 from metricfit.metrics import Constraint, Metric
 from metricfit.metrics.soft import SoftFunction, soft_function
 
-__all__ = ["SoftConstraints", "SoftObjective", "Term", "measured"]
+__all__ = ["SoftConstraints", "SoftObjective", "Term", "is_on_host", "measured"]
 
 
 class Term(NamedTuple):
@@ -21,6 +22,11 @@ class Term(NamedTuple):
     function: SoftFunction
     offset: float
     factor: float
+
+
+def is_on_host(tensor: Tensor) -> bool:
+    """Whether NumPy may work on a tensor, since nothing watches what PyTorch does with it."""
+    return tensor.is_cpu and not torch.compiler.is_compiling() and not is_watched()
 
 
 def measured(terms: tuple[Term, ...], counts: Tensor, unit: Tensor | float) -> Tensor:
@@ -33,7 +39,7 @@ def measured(terms: tuple[Term, ...], counts: Tensor, unit: Tensor | float) -> T
     >>> measured((Term(soft_function(mf.f1), 1.0, -1.0),), counts, 1.0)
     tensor([0.5000], dtype=torch.float64)
     """
-    if counts.is_cpu and not torch.compiler.is_compiling() and not is_watched():
+    if is_on_host(counts):
         apply: Any = _OnHost.apply
         values: Tensor = apply(counts, unit, terms)
         return values
@@ -123,6 +129,22 @@ class SoftConstraints:
         Tensor, shape (..., constraints)
         """
         return measured(self.terms, counts, unit).movedim(0, -1)
+
+    def on_host(self, counts: npt.NDArray[np.floating], unit: float) -> npt.NDArray[np.float64]:
+        """Return the violations of counts of shape (4, labels) in NumPy, as (labels, constraints).
+
+        Examples
+        --------
+        >>> import metricfit as mf
+        >>> SoftConstraints((mf.recall >= 0.75,)).on_host(np.ones((4, 2)), 1.0).round(6)
+        array([[0.25],
+               [0.25]])
+        """
+        cells = counts.astype(np.float64, copy=False)
+        found = np.empty((counts.shape[1], len(self.terms)))
+        for column, (function, offset, factor) in enumerate(self.terms):
+            found[:, column] = offset + factor * function.value(cells, unit)
+        return found
 
     def __reduce__(self) -> tuple[type[SoftConstraints], tuple[tuple[Constraint, ...]]]:
         # Generated functions cannot be pickled.
