@@ -15,8 +15,9 @@ NAMES = {
     "cross-entropy, cut": "cross-entropy, threshold tuned on the training rows",
     "game": "`MetricLoss`, constraint in the game",
     "running game": '`MetricLoss`, `constraints="running"`',
-    "running soft": "`SoftMetricLoss`, running",
+    "running soft": "`SoftMetricLoss`, running, with cross-entropy",
     "running soft, bounds": "the same, `bounds=True`",
+    "running soft, alone": "the same, without cross-entropy",
     "TFCO's proxy-Lagrangian": "TFCO's proxy-Lagrangian, from the papers",
     "Cooper": "Cooper, with soft counts and nuPI",
 }

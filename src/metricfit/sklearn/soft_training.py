@@ -12,7 +12,7 @@ from metricfit.sklearn.network import CrossEntropy
 
 __all__ = ["SoftAfterCrossEntropy", "warm_epochs"]
 
-TEMPERATURE = 0.5
+TEMPERATURE, CROSS_ENTROPY = 0.5, 5.0
 WARM_SHARE, MOST_WARM = 0.2, 10
 
 
@@ -56,7 +56,8 @@ class SoftAfterCrossEntropy(nn.Module):
                 f'{metric.name} is of predictions of one size, and loss="soft" measures decisions at 0; take '
                 'loss="metric"'
             )
-        self.soft, self.plain = SoftMetricLoss(metric, temperature=TEMPERATURE), CrossEntropy()
+        self.soft = SoftMetricLoss(metric, temperature=TEMPERATURE, cross_entropy=CROSS_ENTROPY)
+        self.plain = CrossEntropy()
         self.warm, self.seen = warm, 0
         self.weights = None
         if drawn > share > 0.0:
