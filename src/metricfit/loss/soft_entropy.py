@@ -8,6 +8,7 @@ from torch.nn.functional import softplus
 
 from metricfit.loss.gathering import add_over_ranks, is_parallel
 from metricfit.loss.soft_inputs import SoftBatch
+from metricfit.loss.soft_terms import is_on_host
 
 __all__ = ["cross_entropies", "own_bias"]
 
@@ -15,7 +16,7 @@ STEPS = 6
 LARGEST_STEP, LARGEST = 2.0, 30.0
 """Of the bias; at 30, the probability of an entry is 0 or 1 within rounding."""
 EDGE = 1e-6
-"""How far shares are kept from 0 and 1 for the first guess."""
+"""How far shares are kept from 0 and 1 for the first guess, and how far a mean may be off at the end."""
 FLATTEST = 1e-3
 """The smallest mean slope of a sigmoid that a step is divided by."""
 
@@ -41,14 +42,17 @@ def own_bias(batch: SoftBatch, *, gather: bool = False) -> Tensor:
     for step in range(STEPS):
         chances = torch.sigmoid(batch.logits + bias)
         expected = weights * chances
-        found = _sums(gather, expected, expected * (1.0 - chances))
+        found, slopes = _sums(gather, expected, expected * (1.0 - chances))
         if step == 0:
             # From here on Newton's method needs few steps.
-            bias = torch.logit(positives / every, eps=EDGE) - torch.logit(found[0] / every, eps=EDGE)
-        else:
-            move = (positives - found[0]) / torch.maximum(found[1], FLATTEST * every)
-            bias = bias + move.clamp(-LARGEST_STEP, LARGEST_STEP)
-        bias = bias.clamp(-LARGEST, LARGEST)
+            bias = torch.logit(positives / every, eps=EDGE) - torch.logit(found / every, eps=EDGE)
+            continue
+        missed = positives - found
+        # Ranks take the same number of steps, since they wait for each other in each.
+        if not gather and is_on_host(missed) and bool((missed.abs() <= EDGE * every).all()):
+            break
+        move = missed / torch.maximum(slopes, FLATTEST * every)
+        bias = (bias + move.clamp(-LARGEST_STEP, LARGEST_STEP)).clamp(-LARGEST, LARGEST)
     return bias
 
 
