@@ -265,5 +265,13 @@ def test_the_centre_is_the_middle_of_where_the_adversary_of_one_item_is_undecide
     undecided = scores[chosen <= 0.01].max(), scores[chosen >= 0.99].min()
     counts = torch.tensor([[2.0], [1.0], [1.0], [3.0]])
     nothing = SoftConstraints((mf.recall >= 0.5,)), counts, torch.zeros(1, 1)
-    found = centre(SoftObjective(metric), *nothing, scale=1.0)
+    found = centre(SoftObjective(metric), *nothing, scale=1.0, items=7)
     assert found.item() == pytest.approx(sum(undecided).item() / 2, abs=0.02)
+
+
+def test_the_centre_stays_moderate_where_hardly_anything_is_predicted_positive():
+    """Otherwise the model follows it to where nothing is, and does not come back."""
+    given = SoftObjective(mf.recall), SoftConstraints((mf.precision >= 0.9,))
+    for predicted in (100.0, 1.0, 1e-3, 0.0):
+        counts = torch.tensor([[0.9 * predicted], [0.1 * predicted], [100.0], [800.0]])
+        assert abs(centre(*given, counts, torch.full((1, 1), 30.0), 8.0, 32).item()) < 5.0

@@ -195,7 +195,7 @@ class MetricLoss(nn.Module):
         """Move logits so that the games separate at 0, where the model decides."""
         items = logits.shape[0] / max(self.settings.group_count(logits.shape[0]), 1)
         scale = items if self.settings.scale == "batch" else self.settings.scale
-        shift = centre(self._objective, running.missed, running.counts, running.multipliers, scale)
+        shift = centre(self._objective, running.missed, running.counts, running.multipliers, scale, items)
         wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
         return wide + shift.to(wide.device, wide.dtype)
 
