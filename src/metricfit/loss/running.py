@@ -144,6 +144,11 @@ class RunningConstraints(nn.Module):
         weights = pad(self.multipliers, (1, 0), value=1.0)
         return weights / weights.sum(1, keepdim=True)
 
+    def prepare(self, device: torch.device) -> None:
+        """Move the state to a device, in single precision at least, which sums over many rows need."""
+        if self.counts.device != device or self.counts.dtype in (torch.float16, torch.bfloat16):
+            self.to(device, torch.promote_types(self.counts.dtype, torch.float32))
+
     @torch.no_grad()
     def update(self, decided: Tensor, unit: Tensor | float = 1.0) -> None:
         """Take the decisions of one batch into account, counts of shape (4, labels)."""
@@ -152,8 +157,7 @@ class RunningConstraints(nn.Module):
                 f"the running constraints are for {self.counts.shape[1]} labels and the batch has "
                 f"{decided.shape[1]}; set constraints=mf.Running(labels={decided.shape[1]})"
             )
-        if self.counts.device != decided.device:
-            self.to(decided.device)
+        self.prepare(decided.device)
         state = (self.counts, self.levels, self.multipliers, self.scales, self.right, decided)
         if is_on_host(decided) and self.counts.dtype == torch.float32:
             # On a few numbers NumPy has a fraction of the cost per call.
