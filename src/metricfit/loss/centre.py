@@ -72,7 +72,7 @@ def centre(
     counts = counts.to(wide)
     cells = counts[:, 0] * (items / counts.sum().clamp(min=1e-30)) + LEAST
     # 0.5 * ((fn' - tn') + (tp' - fp')), as a difference: PyTorch's transforms do not nest in checkpoints.
-    direction = torch.tensor([0.5, -0.5, 0.5, -0.5], dtype=cells.dtype, device=cells.device)
+    direction = 0.5 - torch.arange(4, dtype=wide, device=cells.device) % 2
     middle = (worth(cells + STEP * direction) - worth(cells - STEP * direction)) / (2 * STEP)
     shift: Tensor = (middle * cells.sum() / scale).clamp(-LIMIT, LIMIT)
     return shift
