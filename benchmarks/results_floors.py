@@ -41,7 +41,8 @@ def facts(rows: Iterable[tables.Row]) -> dict[str, str]:
     return {
         **tables_made,
         "floors_all": "\n".join(_all_runs(rows)),
-        "floors_pair": "\n".join(_against_cross_entropy(rows)),
+        "floors_pair": "\n".join(_against_cross_entropy(rows, "")),
+        "floors_pair_moved": "\n".join(_against_cross_entropy(rows, "moved")),
         **_fresh(rows),
         "floors_chosen": " and ".join(map(str, CHOSEN_ON)),
         "floors_runs": f"{len(rows)}",
@@ -77,15 +78,18 @@ def _all_runs(rows: Sequence[tables.Row]) -> list[str]:
     return table(("", "runs", "training", "test"), lines)
 
 
-def _against_cross_entropy(rows: Sequence[tables.Row]) -> list[str]:
-    """Return the objective of the soft loss at 0 against a tuned threshold, over all cases that both have."""
+def _against_cross_entropy(rows: Sequence[tables.Row], way: str) -> list[str]:
+    """Return the objective of the soft loss against a tuned threshold, over all cases that both have."""
     lines = []
     for model, name in MODELS.items():
         pair = whole([row for row in rows if row["model"] == model and row["method"] in (TUNED, SOFT)])
         ours, theirs = ordered(pair.get(SOFT, [])), ordered(pair.get(TUNED, []))
         cells = []
         for part in ("train", "test") if ours else ():
-            gains = [one[part][0] - other[part][0] for one, other in zip(ours, theirs, strict=True)]
+            gains = [
+                _of(one, way)[part][0] - _of(other, way)[part][0]
+                for one, other in zip(ours, theirs, strict=True)
+            ]
             counts = (sum(gain > TIE for gain in gains), sum(gain < -TIE for gain in gains))
             ties = len(gains) - sum(counts)
             cells += [f"{counts[0]} / {ties} / {counts[1]}", f"{statistics.fmean(gains):+.3f}"]
