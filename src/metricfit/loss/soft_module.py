@@ -70,7 +70,7 @@ class SoftMetricLoss(nn.Module):
         side, so a network that could still learn them stops; cross-entropy goes on. Before it is measured,
         each label gets the bias for which the cross-entropy of the batch is smallest. So it does not move the
         decision at 0, which stays up to the metric and its constraints. With temperature 0.5, 5 is good for
-        networks that can fit the training rows, and 0.3 for linear models.
+        networks that can fit the training rows. Linear models do not need it.
 
     Notes
     -----
