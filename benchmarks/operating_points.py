@@ -67,19 +67,27 @@ TARGETS = {
     "recall>=0.95": mf.precision.subject_to(mf.recall >= 0.95),
 }
 BATCH, WARM, EPOCHS, RATE = 256, 20, 60, {"linear": 0.02, "mlp": 0.002}
-TEMPERATURE = 0.5
+TEMPERATURE, ENTROPY = 0.5, {"linear": 0.3, "mlp": 5.0}
 CROSS_ENTROPY = "cross-entropy, cut"
-LOSSES: dict[str, Callable[[mf.Metric], nn.Module]] = {
-    CROSS_ENTROPY: lambda _: nn.BCEWithLogitsLoss(),
-    "game": lambda metric: mf.MetricLoss(metric, infeasible="skip", tol=1e-3),
-    "running game": lambda metric: mf.MetricLoss(metric, constraints="running", tol=1e-3),
-    "running soft": lambda metric: mf.SoftMetricLoss(metric, temperature=TEMPERATURE),
-    "running soft, bounds": lambda metric: mf.SoftMetricLoss(metric, temperature=TEMPERATURE, bounds=True),
+
+
+def soft(metric: mf.Metric, kind: str, **options: Any) -> nn.Module:
+    options = {"cross_entropy": ENTROPY[kind], **options}
+    return mf.SoftMetricLoss(metric, temperature=TEMPERATURE, **options)
+
+
+LOSSES: dict[str, Callable[[mf.Metric, str], nn.Module]] = {
+    CROSS_ENTROPY: lambda *_: nn.BCEWithLogitsLoss(),
+    "game": lambda metric, _: mf.MetricLoss(metric, infeasible="skip", tol=1e-3),
+    "running game": lambda metric, _: mf.MetricLoss(metric, constraints="running", tol=1e-3),
+    "running soft": soft,
+    "running soft, bounds": lambda metric, kind: soft(metric, kind, bounds=True),
+    "running soft, alone": lambda metric, kind: soft(metric, kind, cross_entropy=0.0),
 }
-LOSSES |= PEERS
+LOSSES |= {name: lambda metric, _, made=made: made(metric) for name, made in PEERS.items()}
 METHODS = tuple(LOSSES)
 # Rows of a file are of one version: raise it with every change that changes results.
-VERSION = 2
+VERSION = 3
 
 
 class Data:
@@ -211,7 +219,7 @@ def fitted(folder: Path, case: Case) -> dict[str, Any]:
     model.load_state_dict(weights)
     judge = Judge(model, TARGETS[target], data)
     judge.move_cut()
-    train(kind, model, data.train, LOSSES[method](TARGETS[target]), EPOCHS, judge.look)
+    train(kind, model, data.train, LOSSES[method](TARGETS[target], kind), EPOCHS, judge.look)
     if method == CROSS_ENTROPY:
         judge.move_cut()
     return judge.found()

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from metricfit.loss.record import NOBODY
 from metricfit.loss.settings import (
@@ -90,6 +91,7 @@ def soft_metric_loss(
     average: Average = "macro",
     multipliers: Tensor | None = None,
     bounds: bool | float = False,
+    cross_entropy: float = 0.0,
 ) -> Tensor:
     """Return one minus the metric of soft counts; see :class:`metricfit.SoftMetricLoss`.
 
@@ -104,7 +106,7 @@ def soft_metric_loss(
         The metric to train for, or its name or formula.
     sample_weight : Tensor, optional
         A weight per row, or per entry.
-    temperature, reduction, group_size, ignore_index, gather, average, bounds
+    temperature, reduction, group_size, ignore_index, gather, average, bounds, cross_entropy
         As for :class:`metricfit.SoftMetricLoss`.
     multipliers : Tensor, shape (constraints,) or (labels, constraints), optional
         The factors of the violations of the constraints, for a metric that has any.
@@ -123,14 +125,15 @@ def soft_metric_loss(
     tensor(0.5000)
     """
     check_temperature(temperature)
-    options = (reduction, group_size, ignore_index, gather, average, slack_of(bounds))
+    options = (reduction, group_size, ignore_index, gather, average, slack_of(bounds), cross_entropy)
     settings, objective, missed = _SOFT_TERMS[_soft_terms(metric, *options, _name(metric))]
     if (missed is None) != (multipliers is None):
         raise ValueError(
             "multipliers are for constraints: pass one number per constraint of the metric, or leave both "
             "out; mf.SoftMetricLoss moves them by itself"
         )
-    return soft_loss(logits, targets, sample_weight, settings, temperature, objective, missed, multipliers)
+    weights = None if multipliers is None else pad(multipliers, (1, 0), value=1.0)
+    return soft_loss(logits, targets, sample_weight, settings, temperature, objective, missed, weights)
 
 
 def _name(metric: Metric | str) -> str:

@@ -7,7 +7,7 @@ from skorch.callbacks import Callback
 
 import metricfit as mf
 from metricfit.sklearn import MetricClassifier
-from metricfit.sklearn.soft_training import SoftAfterCrossEntropy
+from metricfit.sklearn.soft_training import CROSS_ENTROPY, TEMPERATURE, SoftAfterCrossEntropy
 
 
 def rows(n=400, cut=1.5):
@@ -27,7 +27,8 @@ def test_cross_entropy_comes_first_and_evaluation_is_not_counted():
     logits, targets = torch.randn(16), torch.arange(16) % 2
     loss = SoftAfterCrossEntropy(mf.f1, warm=2)
     plain = torch.nn.functional.binary_cross_entropy_with_logits(logits, targets.float())
-    soft = mf.functional.soft_metric_loss(logits, targets, mf.f1, temperature=0.5)
+    options = {"temperature": TEMPERATURE, "cross_entropy": CROSS_ENTROPY}
+    soft = mf.functional.soft_metric_loss(logits, targets, mf.f1, **options)
     loss.eval()
     torch.testing.assert_close(loss(logits, targets), plain)
     loss.train()
@@ -41,11 +42,17 @@ def test_repeated_positives_do_not_make_the_precision_look_better():
     targets = torch.tensor([1] * 4 + [0] * 4)
     loss = SoftAfterCrossEntropy(mf.precision, warm=0, share=0.1, drawn=0.5)
     # All positives and half of the negatives are predicted positive: 0.1 / (0.1 + 0.45).
-    assert 1 - loss(logits, targets).item() == pytest.approx(0.1 / 0.55)
+    given = logits, targets, "precision", torch.where(targets > 0, 0.2, 1.8)
+    with_entropy, alone = (
+        mf.functional.soft_metric_loss(*given, temperature=TEMPERATURE, cross_entropy=weight)
+        for weight in (CROSS_ENTROPY, 0.0)
+    )
+    assert 1 - alone.item() == pytest.approx(0.1 / 0.55)
+    torch.testing.assert_close(loss(logits, targets), with_entropy)
 
 
 def test_a_training_that_goes_on_ends_as_one_that_never_stopped(tmp_path):
-    X, y = rows(200)
+    X, y = rows(400)
     settings = {"loss": "soft", "lr": 0.01, "random_state": 0, "patience": 50}
     metric = mf.recall_at_precision(0.6)
 

@@ -74,7 +74,14 @@ def refuse_together() -> None:
 
 def main() -> None:
     dist.init_process_group("gloo")
-    options = ({}, {"reduction": "sum"}, {"reduction": "none"}, {"average": "micro"}, {"bounds": True})
+    options = (
+        {},
+        {"reduction": "sum"},
+        {"reduction": "none"},
+        {"average": "micro"},
+        {"bounds": True},
+        {"cross_entropy": 1.0},
+    )
     for labels, cut, chosen in itertools.product((1, 2), (5, 3), options):
         compare(labels, cut, chosen)
     games_have_the_multipliers_of_all_ranks()

@@ -130,13 +130,33 @@ def test_two_passes_before_one_backward(kind):
     assert torch.isfinite(logits.grad).all()
 
 
-def test_the_soft_loss_is_a_lagrangian():
+@pytest.mark.parametrize("bounds", [False, True])
+def test_the_soft_loss_is_a_lagrangian_divided_by_the_sum_of_its_factors(bounds):
+    """So its gradient stays of one size while multipliers move, which optimizers such as Adam rely on."""
     logits, targets = batch()
-    loss = mf.SoftMetricLoss(METRIC, constraints=mf.Running(start=2.0)).eval()
+    metric = mf.recall.subject_to(mf.precision >= 0.8, mf.specificity >= 0.9)
+    loss = mf.SoftMetricLoss(metric, constraints=mf.Running(start=2.0), bounds=bounds).eval()
+    recall, precision, specificity = (
+        1 - mf.functional.soft_metric_loss(logits, targets, name)
+        for name in ("recall", "precision", "specificity")
+    )
+    lagrangian = 1 - recall + 2.0 * (0.8 - precision) + 2.0 * (0.9 - specificity)
+    if bounds:
+        given = torch.tensor([2.0, 2.0])
+        lagrangian = mf.functional.soft_metric_loss(logits, targets, metric, multipliers=given, bounds=True)
+    torch.testing.assert_close(loss(logits, targets), lagrangian / 5.0)
+
+
+def test_the_function_is_the_lagrangian_itself_and_differentiable_in_its_multipliers():
+    logits, targets = batch()
+    multipliers = torch.tensor([2.0], requires_grad=True)
     recall, precision = (
         1 - mf.functional.soft_metric_loss(logits, targets, m) for m in ("recall", "precision")
     )
-    torch.testing.assert_close(loss(logits, targets), 1 - recall + 2.0 * (0.8 - precision))
+    found = mf.functional.soft_metric_loss(logits, targets, METRIC, multipliers=multipliers)
+    torch.testing.assert_close(found, 1 - recall + 2.0 * (0.8 - precision))
+    found.backward()
+    torch.testing.assert_close(multipliers.grad, (0.8 - precision).reshape(1))
 
 
 def test_each_label_has_multipliers_of_its_own():
@@ -245,5 +265,13 @@ def test_the_centre_is_the_middle_of_where_the_adversary_of_one_item_is_undecide
     undecided = scores[chosen <= 0.01].max(), scores[chosen >= 0.99].min()
     counts = torch.tensor([[2.0], [1.0], [1.0], [3.0]])
     nothing = SoftConstraints((mf.recall >= 0.5,)), counts, torch.zeros(1, 1)
-    found = centre(SoftObjective(metric), *nothing, scale=1.0)
+    found = centre(SoftObjective(metric), *nothing, scale=1.0, items=7)
     assert found.item() == pytest.approx(sum(undecided).item() / 2, abs=0.02)
+
+
+def test_the_centre_stays_moderate_where_hardly_anything_is_predicted_positive():
+    """Otherwise the model follows it to where nothing is, and does not come back."""
+    given = SoftObjective(mf.recall), SoftConstraints((mf.precision >= 0.9,))
+    for predicted in (100.0, 1.0, 1e-3, 0.0):
+        counts = torch.tensor([[0.9 * predicted], [0.1 * predicted], [100.0], [800.0]])
+        assert abs(centre(*given, counts, torch.full((1, 1), 30.0), 8.0, 32).item()) < 5.0

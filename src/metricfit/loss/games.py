@@ -93,6 +93,8 @@ def play(logits: Array, targets: Array, settings: Settings) -> Outcome:
         games = valid_layout(valid_entries(logits, targets, settings.ignore_index), groups)
     infeasible = ""
     if settings.infeasible == "skip":
+        # Before positives are counted, which needs targets of 0 and 1.
+        valid_entries(logits, targets, settings.ignore_index)
         games, infeasible = _feasible(metric, targets, games)
 
     batch = np.ascontiguousarray(logits).ravel(), np.ascontiguousarray(targets).ravel()

@@ -180,8 +180,9 @@ class MetricLoss(nn.Module):
             return columns_loss(logits, targets, plan, self._number, draw=draw)
         if logits.dim() >= 2 and logits.shape[1] > 1:
             raise ValueError(ONE_LABEL)
+        self.running.prepare(logits.device)
         multipliers = self.running.multipliers.clone()
-        moved = self._centred(logits, self.running)
+        moved = self._centred(logits, self.running) if logits.dim() else logits
         loss = columns_loss(moved, targets, plan, self._number, multipliers, draw=draw)
         if self.training:
             # Not earlier: the checks above may refuse the batch.
@@ -193,9 +194,13 @@ class MetricLoss(nn.Module):
 
     def _centred(self, logits: Tensor, running: RunningConstraints) -> Tensor:
         """Move logits so that the games separate at 0, where the model decides."""
-        items = logits.shape[0] / max(self.settings.group_count(logits.shape[0]), 1)
+        rows = logits.shape[0]
+        if self.settings.gather and is_parallel():
+            (joint,) = add_over_ranks(torch.tensor(float(rows), device=logits.device))
+            rows = int(joint)
+        items = rows / max(self.settings.group_count(rows), 1)
         scale = items if self.settings.scale == "batch" else self.settings.scale
-        shift = centre(self._objective, running.missed, running.counts, running.multipliers, scale)
+        shift = centre(self._objective, running.missed, running.counts, running.multipliers, scale, items)
         wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
         return wide + shift.to(wide.device, wide.dtype)
 

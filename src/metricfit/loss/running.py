@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from numbers import Real
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
-from metricfit.loss.settings import is_count, is_positive
-from metricfit.loss.soft_terms import SoftConstraints
+from metricfit.loss.settings import is_count, is_positive, is_weight
+from metricfit.loss.soft_terms import SoftConstraints, is_on_host
 from metricfit.metrics import Constraint
 
 __all__ = ["LARGEST", "SMALLEST", "Running", "RunningConstraints"]
@@ -82,13 +84,13 @@ class Running:
             raise ValueError(f"labels must be a positive integer, got {self.labels!r}")
         if not is_positive(self.rate):
             raise ValueError(f"rate must be a positive number, got {self.rate!r}")
-        if isinstance(self.gain, bool) or not isinstance(self.gain, Real) or not 0.0 <= self.gain < math.inf:
+        if not is_weight(self.gain):
             raise ValueError(f"gain must be a number, 0 or more, got {self.gain!r}")
         if not (is_positive(self.start) and SMALLEST <= self.start <= LARGEST):
             raise ValueError(f"start must be a number from {SMALLEST:g} to {LARGEST:g}, got {self.start!r}")
         if not (is_positive(self.memory) and self.memory >= 1):
             raise ValueError(f"memory must be a number of batches, 1 or more, got {self.memory!r}")
-        if isinstance(self.margin, bool) or not isinstance(self.margin, Real) or not 0.0 <= self.margin < 1.0:
+        if not (is_weight(self.margin) and self.margin < 1.0):
             raise ValueError(f"margin must be a number from 0 to 1, got {self.margin!r}")
 
 
@@ -136,6 +138,17 @@ class RunningConstraints(nn.Module):
         """By how much recent decisions miss each constraint; negative where it is met."""
         return self.missed(self.counts, 1.0)
 
+    @property
+    def weights(self) -> Tensor:
+        """Of the objective and of the violations in the loss: 1 and the multipliers, divided by their sum."""
+        weights = pad(self.multipliers, (1, 0), value=1.0)
+        return weights / weights.sum(1, keepdim=True)
+
+    def prepare(self, device: torch.device) -> None:
+        """Move the state to a device, in single precision at least, which sums over many rows need."""
+        if self.counts.device != device or self.counts.dtype in (torch.float16, torch.bfloat16):
+            self.to(device, torch.promote_types(self.counts.dtype, torch.float32))
+
     @torch.no_grad()
     def update(self, decided: Tensor, unit: Tensor | float = 1.0) -> None:
         """Take the decisions of one batch into account, counts of shape (4, labels)."""
@@ -144,16 +157,27 @@ class RunningConstraints(nn.Module):
                 f"the running constraints are for {self.counts.shape[1]} labels and the batch has "
                 f"{decided.shape[1]}; set constraints=mf.Running(labels={decided.shape[1]})"
             )
-        if self.counts.device != decided.device:
-            self.to(decided.device)
-        self.counts.mul_(1.0 - 1.0 / self.options.memory).add_(decided)
+        self.prepare(decided.device)
+        state = (self.counts, self.levels, self.multipliers, self.scales, self.right, decided)
+        if is_on_host(decided) and self.counts.dtype == torch.float32:
+            # On a few numbers NumPy has a fraction of the cost per call.
+            self._move([part.numpy() for part in state], float(unit), self.missed.on_host, np.exp)
+        else:
+            self._move(state, unit, self.missed, torch.exp)
+
+    def _move(
+        self, state: Sequence[Any], unit: Any, missed: Callable[..., Any], exp: Callable[..., Any]
+    ) -> None:
+        """Move the first three of the state in place, as tensors or as arrays."""
+        counts, levels, multipliers, scales, right, decided = state
+        options = self.options
+        counts[...] = (1.0 - 1.0 / options.memory) * counts + decided
         # Where no decision says anything about a bound, as of precision if nothing is predicted positive any
         # more, old mistakes must not hold the multiplier up for ever: it could then stay like that.
-        counts = self.counts + self.right * unit
-        missed = (self.missed(counts, unit) / self.scales + self.options.margin).clamp(-REACH, REACH)
-        self.levels.mul_(torch.exp(self.options.rate * missed)).clamp_(SMALLEST, LARGEST)
-        answered = self.levels * torch.exp(self.options.gain * missed)
-        self.multipliers.copy_(answered).clamp_(SMALLEST, LARGEST)
+        violated = missed(counts + right * unit, unit) / scales + options.margin
+        violated = violated.clip(-REACH, REACH)
+        levels[...] = (levels * exp(options.rate * violated)).clip(SMALLEST, LARGEST)
+        multipliers[...] = (levels * exp(options.gain * violated)).clip(SMALLEST, LARGEST)
 
     def extra_repr(self) -> str:
         """Return what is printed between the parentheses."""

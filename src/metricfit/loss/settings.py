@@ -218,6 +218,11 @@ def is_positive(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and 0.0 < float(value) < math.inf
 
 
+def is_weight(value: object) -> bool:
+    """Whether a value is a finite number, 0 or more."""
+    return isinstance(value, Real) and not isinstance(value, bool) and 0.0 <= float(value) < math.inf
+
+
 def is_count(value: object) -> bool:
     """Whether a value is an integer of 1 or more."""
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1

@@ -9,12 +9,11 @@ from torch import Tensor
 from metricfit.loss.classes import as_columns, chosen_class
 from metricfit.loss.entries import check_tensors
 from metricfit.loss.gathering import add_over_ranks, is_parallel
-from metricfit.loss.operator import is_watched
 from metricfit.loss.running import RunningConstraints
 from metricfit.loss.soft_counts import BatchCounts, count_batch, decisions, not_negative
 from metricfit.loss.soft_inputs import SoftBatch, is_usable, soft_batch, why_not_usable
 from metricfit.loss.soft_settings import SoftSettings
-from metricfit.loss.soft_terms import SoftConstraints, SoftObjective, measured
+from metricfit.loss.soft_terms import SoftConstraints, SoftObjective, is_on_host, measured
 
 __all__ = ["soft_loss"]
 
@@ -27,10 +26,10 @@ def soft_loss(
     temperature: float,
     objective: SoftObjective,
     missed: SoftConstraints | None = None,
-    multipliers: Tensor | None = None,
+    weights: Tensor | None = None,
     running: RunningConstraints | None = None,
 ) -> Tensor:
-    """Return one minus the soft metric, plus multipliers times violations of the soft constraints.
+    """Return one minus the soft metric; with constraints, its sum with their soft violations, by weights.
 
     Parameters
     ----------
@@ -40,9 +39,10 @@ def soft_loss(
         The temperature may differ from that of the settings.
     objective, missed : SoftObjective, SoftConstraints
         The metric and its constraints as functions of counts.
-    multipliers : Tensor, shape (labels, constraints), optional
+    weights : Tensor, shape (labels, 1 + constraints), optional
+        Of the objective and of the violations.
     running : RunningConstraints, optional
-        Is moved by this batch first; its multipliers stand in for `multipliers`.
+        Is moved by this batch first; its weights stand in for `weights`.
 
     Examples
     --------
@@ -51,8 +51,8 @@ def soft_loss(
     >>> soft_loss(torch.zeros(4), torch.ones(4), None, settings, 1.0, SoftObjective(mf.accuracy))
     tensor(0.5000)
     """
-    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-    check_tensors(logits=logits, targets=targets, **weights)
+    given = {} if sample_weight is None else {"sample_weight": sample_weight}
+    check_tensors(logits=logits, targets=targets, **given)
     average, ignored = settings.average, settings.ignore_index
     columns = as_columns(logits, targets, average, settings.metric.average, ignored, softmax=True)
     logits, targets, exclusive = chosen_class(columns, average)
@@ -62,9 +62,12 @@ def soft_loss(
     counts, decided, usable = _checked(batch, counts, decided, settings)
     if running is not None and decided is not None:
         running.update(decided, counts.unit)
-        # A copy, since the next batch moves the multipliers in place.
-        multipliers = running.multipliers.clone()
-    losses = _lagrangian(counts, settings, objective, missed, multipliers)
+        weights = running.weights
+    losses = _lagrangian(counts, settings, objective, missed, weights)
+    if counts.entropy is not None:
+        # The mean over all groups: only for that is the bias of a label the best one.
+        entries = counts.soft.detach().sum((0, 1)).clamp(min=1e-30)
+        losses = losses + settings.cross_entropy * (counts.entropy / entries)
     losses = _reduced(losses, counts.soft, batch, settings)
     if usable is not None:
         losses = losses.where(usable, torch.nan)
@@ -78,17 +81,17 @@ def _lagrangian(
     settings: SoftSettings,
     objective: SoftObjective,
     missed: SoftConstraints | None,
-    multipliers: Tensor | None,
+    weights: Tensor | None,
 ) -> Tensor:
-    """Return the losses of units, with the price of the constraints."""
-    if missed is None or multipliers is None:
+    """Return the losses of units, with the violations of the constraints."""
+    if missed is None or weights is None:
         return objective(counts.soft, counts.unit)
-    if settings.bounds:
-        # Only now, since bounds of the ranks add up before any is raised to 0.
-        safe = not_negative(counts.safe)
-        return objective(counts.soft, counts.unit) + (multipliers * missed(safe, counts.unit)).sum(-1)
-    values = measured(objective.terms + missed.terms, counts.soft, counts.unit)
-    return values[0] + (multipliers * values[1:].movedim(0, -1)).sum(-1)
+    weights = weights.to(counts.soft.dtype)
+    if not settings.bounds:
+        return measured(objective.terms + missed.terms, counts.soft, counts.unit, weights)[0]
+    # Only now, since bounds of the ranks add up before any is raised to 0.
+    safe = missed(not_negative(counts.safe), counts.unit)
+    return weights[..., 0] * objective(counts.soft, counts.unit) + (weights[..., 1:] * safe).sum(-1)
 
 
 def _reduced(losses: Tensor, counts: Tensor, batch: SoftBatch, settings: SoftSettings) -> Tensor:
@@ -116,13 +119,17 @@ def _checked(
 ) -> tuple[BatchCounts, Tensor | None, Tensor | None]:
     """Refuse values that cannot be used, or return a tensor that says so where looking would mean to wait."""
     usable = is_usable(batch)
-    host = usable.is_cpu and not torch.compiler.is_compiling() and not is_watched()
+    host = is_on_host(usable)
     if settings.gather and is_parallel():
         unit = torch.as_tensor(counts.unit, dtype=counts.soft.dtype, device=counts.soft.device)
-        parts = (counts.soft, counts.safe, unit, ~usable, *(() if decided is None else (decided,)))
-        soft, safe, unit, unusable, *rest = add_over_ranks(*parts)
-        counts = BatchCounts(soft, safe, unit / dist.get_world_size())
-        decided, usable = rest[0] if rest else None, unusable == 0
+        optional = {"entropy": counts.entropy, "decided": decided}
+        given = {name: part for name, part in optional.items() if part is not None}
+        soft, safe, unit, unusable, *rest = add_over_ranks(
+            counts.soft, counts.safe, unit, ~usable, *given.values()
+        )
+        joint = dict(zip(given, rest, strict=True))
+        counts = BatchCounts(soft, safe, unit / dist.get_world_size(), joint.get("entropy"))
+        decided, usable = joint.get("decided"), unusable == 0
     if not host:
         return counts, decided, usable
     if not usable:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from metricfit.loss.soft_entropy import cross_entropies
 from metricfit.loss.soft_inputs import SoftBatch
 from metricfit.loss.soft_settings import SoftSettings
 
@@ -29,11 +30,14 @@ class BatchCounts(NamedTuple):
         bounds are asked for; otherwise `soft`. Bounds of few entries may be negative.
     unit : Tensor, shape (), or float
         The mean weight of an entry.
+    entropy : Tensor, shape (labels,), or None
+        The sum of the cross-entropies of all entries, if asked for.
     """
 
     soft: Tensor
     safe: Tensor
     unit: Tensor | float
+    entropy: Tensor | None = None
 
 
 def count_batch(batch: SoftBatch, settings: SoftSettings, temperature: float) -> BatchCounts:
@@ -47,16 +51,22 @@ def count_batch(batch: SoftBatch, settings: SoftSettings, temperature: float) ->
     >>> count_batch(batch, SoftSettings(mf.f1), 1.0).soft.ravel().round()
     tensor([1., 0., 1., 0.], dtype=torch.float64)
     """
-    tempered = batch.logits if temperature == 1.0 else batch.logits / temperature
-    soft = _counts(torch.sigmoid(torch.stack((tempered, -tempered))), batch.classes, settings)
+    logits = batch.logits
+    # The probability of being positive and of being negative, each by itself: 1 - p would round to 0.
+    steep = torch.linspace(1.0 / temperature, -1.0 / temperature, 2, dtype=logits.dtype, device=logits.device)
+    soft = _counts(torch.sigmoid(steep.reshape(2, 1, 1, 1, 1) * logits), batch.classes, settings)
     safe = soft
     if settings.bounds:
-        safe = _counts(slack_sigmoids(tempered, settings.bounds), batch.classes, settings)
+        safe = _counts(slack_sigmoids(logits / temperature, settings.bounds), batch.classes, settings)
+    entropy = None
+    if settings.cross_entropy:
+        entropy = cross_entropies(batch, gather=settings.gather).to(soft.dtype)
+        entropy = entropy if settings.per_label else entropy.sum(0, keepdim=True)
     if batch.weights is None:
-        return BatchCounts(soft, safe, 1.0)
+        return BatchCounts(soft, safe, 1.0, entropy)
     weights = batch.weights.detach()
     mean_weight = weights.sum() / (weights > 0).sum().clamp(min=1)
-    return BatchCounts(soft, safe, mean_weight.to(soft.dtype).clamp(min=1e-30))
+    return BatchCounts(soft, safe, mean_weight.to(soft.dtype).clamp(min=1e-30), entropy)
 
 
 @torch.no_grad()
@@ -103,9 +113,7 @@ def slack_sigmoids(tempered: Tensor, slack: float) -> Tensor:
 
 
 def _counts(share: Tensor, classes: Tensor, settings: SoftSettings) -> Tensor:
-    """Add up shares, shape (2, rows, labels, pixels) or with the class between, to (4, groups, labels)."""
-    if share.dim() == classes.dim():
-        share = share.unsqueeze(1)
+    """Add up shares, shape (2, 1 or 2, rows, labels, pixels), to (4, groups, labels)."""
     cells = (share * classes).flatten(0, 1)
     rows = cells.shape[1]
     groups = settings.group_count(rows)

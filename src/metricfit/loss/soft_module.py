@@ -25,11 +25,14 @@ class SoftMetricLoss(nn.Module):
               fn = \sum w (1 - p) y, \quad tn = \sum w (1 - p) (1 - y)
 
     and the loss is ``1 - metric(tp, fp, fn, tn)``. It is fast and takes soft targets and weights. It is not
-    convex, so the result depends on the first weights. With constraints the loss is a Lagrangian,
+    convex, so the result depends on the first weights. With constraints the loss is a Lagrangian, divided by
+    the sum of its factors,
 
-    .. math:: 1 - m(\text{soft counts}) + \sum_c \lambda_c (\tau_c - m_c(\text{soft counts})),
+    .. math:: \frac{1 - m(\text{soft counts}) + \sum_c \lambda_c (\tau_c - m_c(\text{soft counts}))}
+              {1 + \sum_c \lambda_c},
 
-    whose multipliers follow the *decisions* of recent batches; see :class:`metricfit.Running`.
+    whose multipliers follow the *decisions* of recent batches; see :class:`metricfit.Running`. The division
+    keeps gradients at one size while multipliers move, as optimizers such as Adam expect.
 
     Parameters
     ----------
@@ -62,6 +65,12 @@ class SoftMetricLoss(nn.Module):
         of the decision, in place of soft counts. A constraint that gets easier with more true and fewer false
         positives is then met with a reserve. A number between 0 and 1 is the slack of the bounds; True is
         0.05.
+    cross_entropy : float
+        The weight of a cross-entropy that is added. A soft metric hardly moves rows that are far on the wrong
+        side, so a network that could still learn them stops; cross-entropy goes on. Before it is measured,
+        each label gets the bias for which the cross-entropy of the batch is smallest. So it does not move the
+        decision at 0, which stays up to the metric and its constraints. With temperature 0.5, 5 is good for
+        networks that can fit the training rows. Linear models do not need it.
 
     Notes
     -----
@@ -102,6 +111,7 @@ class SoftMetricLoss(nn.Module):
         average: Average = "macro",
         constraints: Literal["running"] | Running = "running",
         bounds: bool | float = False,
+        cross_entropy: float = 0.0,
     ) -> None:
         super().__init__()
         self.settings = SoftSettings(
@@ -113,6 +123,7 @@ class SoftMetricLoss(nn.Module):
             gather,
             average,
             slack_of(bounds),
+            cross_entropy,
         )
         self.temperature = temperature
         self.running = None
@@ -132,7 +143,7 @@ class SoftMetricLoss(nn.Module):
             self.temperature,
             self._objective,
             None if running is None else running.missed,
-            None if running is None else running.multipliers,
+            None if running is None or self.training else running.weights,
             running if self.training else None,
         )
 

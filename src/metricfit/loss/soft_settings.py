@@ -12,6 +12,7 @@ from metricfit.loss.settings import (
     is_count,
     is_index,
     is_positive,
+    is_weight,
 )
 from metricfit.metrics import Metric
 
@@ -44,6 +45,7 @@ class SoftSettings:
     gather: bool = False
     average: Average = "macro"
     bounds: float = 0.0
+    cross_entropy: float = 0.0
 
     def __post_init__(self) -> None:
         check_temperature(self.temperature)
@@ -56,6 +58,8 @@ class SoftSettings:
                 f'average must be "macro", "weighted", "micro", "samples" or the number of a class, got '
                 f"{self.average!r}"
             )
+        if not is_weight(self.cross_entropy):
+            raise ValueError(f"cross_entropy must be a number, 0 or more, got {self.cross_entropy!r}")
         if self.average == "samples" and self.group_size is not None:
             raise ValueError(
                 'average="samples" measures every row on its own; leave out group_size, or choose another '

@@ -110,9 +110,8 @@ class SoftFunction:
         if formula.edge != 0:
             self._rule = _printed([*CELLS, STEEP], [formula.edge, formula.sure], "torch")
         slopes = [sp.diff(formula.inside, cell) for cell in CELLS]
-        everything = [formula.edge, formula.sure, formula.inside, *slopes]
-        self._of_numbers = _printed([*CELLS, SHIFTED, STEEP], everything, "math")
-        self._of_arrays = _printed([*CELLS, SHIFTED, STEEP], everything, "numpy")
+        parts = [formula.edge, formula.sure, formula.inside]
+        self._value, self._with_slopes = _OnHost(parts), _OnHost([*parts, *slopes])
 
     def __call__(self, tp: Any, fp: Any, fn: Any, tn: Any, unit: Any) -> Any:
         """Return the value for tensors, differentiable."""
@@ -137,12 +136,34 @@ class SoftFunction:
         >>> round(value, 6), [round(slope, 6) for slope in slopes]
         (0.75, [0.0625, -0.1875, 0.0, 0.0])
         """
-        further = SHIFT * unit, _steepness(unit)
-        edge, sure, inside, *slopes = self._evaluated(cells, further)
+        edge, sure, inside, *slopes = self._with_slopes(cells, unit)
         faded = 1.0 - edge
         return faded * inside + sure, [faded * slope for slope in slopes]
 
-    def _evaluated(self, cells: FloatArray, further: tuple[float, float]) -> Any:
+    def value(self, cells: FloatArray, unit: float) -> Any:
+        """Return the value for counts of shape (4, ...).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import metricfit as mf
+        >>> SoftFunction(mf.precision).value(np.array([[3.0, 1.0], [1.0, 1.0], [1.0, 3.0], [3.0, 3.0]]), 1.0)
+        array([0.75, 0.5 ])
+        """
+        edge, sure, inside = self._value(cells, unit)
+        return (1.0 - edge) * inside + sure
+
+
+class _OnHost:
+    """Expressions in the cells as functions of one confusion matrix and of arrays of them."""
+
+    def __init__(self, expressions: list[sp.Expr]) -> None:
+        symbols = [*CELLS, SHIFTED, STEEP]
+        self._of_numbers = _printed(symbols, expressions, "math")
+        self._of_arrays = _printed(symbols, expressions, "numpy")
+
+    def __call__(self, cells: FloatArray, unit: float) -> Any:
+        further = SHIFT * unit, _steepness(unit)
         if cells.size == 4:
             # One unit is the usual case, and numbers are much faster than arrays of one number.
             with suppress(ZeroDivisionError, ValueError, OverflowError):

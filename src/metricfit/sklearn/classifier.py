@@ -53,9 +53,10 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
     loss : {"metric", "soft", "cross-entropy"}
         "soft" trains with :class:`metricfit.SoftMetricLoss`, for any formula; constraints then follow the
         decisions on the training rows. It trains for a fifth of the epochs, at most ten, with cross-entropy
-        first, and ignores `scale`, `solver`, `tol` and `group_size`. "cross-entropy" trains the same network
-        in the same way with cross-entropy, for comparison; the metric is then only used to choose the epoch
-        and the threshold.
+        first. Cross-entropy then stays as a part of the loss that does not move the decision. `scale`,
+        `solver`, `tol` and `group_size` are ignored. "cross-entropy" trains the same network in the same way
+        with cross-entropy, for comparison; the metric is then only used to choose the epoch and the
+        threshold.
     cut : {"expected", "empirical", "zero"}
         How the threshold of the logit is chosen. "expected" calibrates the logits on the held-out rows and
         takes the threshold at which the metric of the expected confusion matrix is largest. "empirical" takes

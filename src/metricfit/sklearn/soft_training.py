@@ -12,7 +12,7 @@ from metricfit.sklearn.network import CrossEntropy
 
 __all__ = ["SoftAfterCrossEntropy", "warm_epochs"]
 
-TEMPERATURE = 0.5
+TEMPERATURE, CROSS_ENTROPY = 0.5, 5.0
 WARM_SHARE, MOST_WARM = 0.2, 10
 
 
@@ -30,6 +30,8 @@ def warm_epochs(epochs: int) -> int:
 class SoftAfterCrossEntropy(nn.Module):
     """Cross-entropy for the first batches, which leads to a good start, and the soft loss from then on.
 
+    The soft loss holds a cross-entropy that does not move the decision, so that the network goes on to learn.
+
     Parameters
     ----------
     metric : Metric
@@ -46,7 +48,7 @@ class SoftAfterCrossEntropy(nn.Module):
     >>> loss = SoftAfterCrossEntropy(mf.f1, warm=1)
     >>> logits, targets = torch.zeros(4), torch.tensor([1, 0, 0, 0])
     >>> loss(logits, targets), loss(logits, targets)
-    (tensor(0.6931), tensor(0.6667))
+    (tensor(0.6931), tensor(3.4783))
     """
 
     def __init__(self, metric: Metric, *, warm: int, share: float = 0.5, drawn: float = 0.5) -> None:
@@ -56,7 +58,8 @@ class SoftAfterCrossEntropy(nn.Module):
                 f'{metric.name} is of predictions of one size, and loss="soft" measures decisions at 0; take '
                 'loss="metric"'
             )
-        self.soft, self.plain = SoftMetricLoss(metric, temperature=TEMPERATURE), CrossEntropy()
+        self.soft = SoftMetricLoss(metric, temperature=TEMPERATURE, cross_entropy=CROSS_ENTROPY)
+        self.plain = CrossEntropy()
         self.warm, self.seen = warm, 0
         self.weights = None
         if drawn > share > 0.0:
