@@ -82,5 +82,6 @@ def test_the_evidence_goes_round_the_data_sets(program):
     evidence = program("evidence")
     for stage, runs in evidence.stages().items():
         sets = len({run.dataset for run in runs})
-        assert len({run.dataset for run in runs[:sets]}) == sets, stage
         assert len(set(runs)) == len(runs), stage
+        first = 1 if stage == "longer" else sets  # which finishes a set before the next one
+        assert len({run.dataset for run in runs[:sets]}) == first, stage
