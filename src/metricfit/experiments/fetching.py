@@ -13,6 +13,8 @@ from metricfit.experiments.datasets import Dataset, Labelling
 __all__ = ["UnavailableError", "classes_of", "fetch"]
 
 SHARES = 5000
+# Without a network each retry costs a second for each data set.
+RETRIES = 1
 
 
 class UnavailableError(Exception):
@@ -28,7 +30,7 @@ def fetch(dataset: Dataset) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int
     source = dataset.source
     try:
         if source.version == 0:
-            features, target = fetch_california_housing(return_X_y=True, as_frame=True)
+            features, target = fetch_california_housing(return_X_y=True, as_frame=True, n_retries=RETRIES)
         else:
             features, target = fetch_openml(
                 source.name,
@@ -37,6 +39,7 @@ def fetch(dataset: Dataset) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int
                 as_frame=True,
                 return_X_y=True,
                 parser="auto",
+                n_retries=RETRIES,
             )
     # URLError and timeouts are OSErrors; a name that OpenML does not know is a ValueError.
     except (OSError, ValueError) as error:
