@@ -176,7 +176,8 @@ def _train(
             f"metricfit: {left} cells were not started in time; the same command goes on with them.", err=True
         )
     typer.echo(
-        f"{len(runs) - left} cells are in {path}; metricfit reproduce --out {out} --report makes the tables."
+        f"{len(runs) - left} of {len(runs)} cells are in {path}; "
+        f"metricfit reproduce --out {out} --report makes the tables."
     )
 
 
@@ -190,7 +191,7 @@ def _check_device(name: str) -> None:
     except (RuntimeError, AssertionError) as error:
         first = str(error).splitlines()[0]
         raise UserMistakeError(
-            f"--device {name} cannot be used ({first}); give a device of PyTorch, such as cpu or cuda."
+            f"--device {name} cannot be used ({first}); give a device of this machine, such as cpu."
         ) from None
 
 
@@ -231,18 +232,21 @@ def _report(folder: Path, steps: int | None) -> None:
 
 
 def _names(text: str, known: Iterable[str], kind: str, default: list[str] | None = None) -> list[str]:
-    from metricfit.cli.mistakes import UserMistakeError, did_you_mean, listed
+    from metricfit.cli.mistakes import UserMistakeError, did_you_mean
 
     names = list(known)
-    if text == "all":
+    if text.strip() == "all":
         return default or names
-    chosen = [word.strip() for word in text.split(",")]
+    chosen = [word.strip() for word in text.split(",") if word.strip()]
+    every = ", ".join(names)
+    if not chosen:
+        raise UserMistakeError(f"no {kind} is named; there are {every}.")
     for name in chosen:
         if name not in names:
             raise UserMistakeError(
-                f"there is no {kind} {name!r}; there are {listed(names)}.{did_you_mean(name, names)}"
+                f"there is no {kind} {name!r}; there are {every}.{did_you_mean(name, names)}"
             )
-    return chosen
+    return list(dict.fromkeys(chosen))
 
 
 def _numbers(text: str) -> list[float]:
