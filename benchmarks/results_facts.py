@@ -39,10 +39,12 @@ def facts(evidence: Evidence) -> dict[str, str]:
     points = evidence.recommended
     return {
         "cells": f"{len(evidence.cells)}",
-        "hours": f"{sum(cell['seconds'] for cell in evidence.cells) / 3600:.0f}",
+        "hours": f"{sum(c['seconds'] for c in evidence.cells if c['protocol'] != 'images') / 3600:.0f}",
         "sets": f"{len({point.dataset for point in points})}",
+        "all_sets": f"{len({point.dataset for point in (*points, *evidence.images)})}",
         "partial": ", ".join(sorted({p.dataset for p in points if not p.cell["whole"]})) or "none",
         "seeds": _seeds(points),
+        "images_seeds": _seeds(evidence.images),
         "tie": f"{TIE:g}",
         "noise": f"{NOISE:g}",
         "versions": ", ".join(_versions(evidence.cells)),
@@ -50,6 +52,7 @@ def facts(evidence: Evidence) -> dict[str, str]:
             f"cells_{name}": f"{sum(cell['protocol'] == name for cell in evidence.cells)}"
             for name in ("recommended", "paper")
         },
+        "older": _older(evidence.cells),
         "timed": f"{sum('epoch_seconds' in cell for cell in evidence.cells)}",
         "processors": ", ".join(sorted({c["processor"] for c in evidence.cells if "epoch_seconds" in c})),
         **_against("ce", points, PLAINEST),
@@ -75,6 +78,14 @@ def _seeds(points: Sequence[Point]) -> str:
     sets = [f"{many} {'set' if many == 1 else 'sets'}" for _, many in counts]
     words = [f"{count} {'seed' if count == 1 else 'seeds'}" for count, _ in counts]
     return ", ".join(f"{word} on {name}" for word, name in zip(words, sets, strict=True))
+
+
+def _older(cells: Sequence[dict[str, Any]]) -> str:
+    """Return how many cells are of an earlier version, which did not measure epochs, in a sentence."""
+    older = sum("epoch_seconds" not in cell for cell in cells)
+    if not older:
+        return "All cells are of the current version of the solver."
+    return f"{older} of the {len(cells)} cells are of an earlier version of the solver."
 
 
 def _against(name: str, points: Sequence[Point], theirs: str) -> dict[str, str]:

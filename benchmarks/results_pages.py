@@ -92,7 +92,7 @@ def every_fact(found: results_facts.Evidence) -> dict[str, str]:
         ),
         "steps": "\n".join(results_tables.steps(found.recommended, ensemble)),
         "rivals": "\n".join(results_tables.rivals(found.recommended, spent)),
-        "when": "\n".join(results_tables.when(found.recommended)),
+        "when": "\n".join(results_tables.when(found.recommended, found.images)),
         "costs": "\n".join(results_tables.means(found.recommended, spent)),
         "mean_sets": f"{len(results_tables.whole_sets(found.recommended))}",
     }
