@@ -81,7 +81,6 @@ def stages() -> dict[str, list[Run]]:
             # The first call of the game's loss compiles a kernel, which may go on beside these.
             on_images(["cross-entropy", "weighted", "soft"], FIRST),
             on_images(["metricfit"], EVERY),
-            on_images(["soft"], EVERY),
         ),
     }
     ordered = {name: in_rounds(dict.fromkeys(found)) for name, found in made.items()}
