@@ -30,15 +30,14 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from metricfit.experiments.datasets import DATASETS
+from metricfit.experiments.datasets import KINDS
 from metricfit.experiments.journal import CELLS
 from metricfit.experiments.metrics import METRICS
 from metricfit.experiments.recipes import lacking
 from metricfit.experiments.runs import Run, plan
 from metricfit.experiments.sweep import available, sweep
 
-TABULAR = tuple(name for name, dataset in DATASETS.items() if not dataset.image)
-IMAGES = tuple(name for name, dataset in DATASETS.items() if dataset.image)
+TABLES = KINDS["tables"]
 EVERY = tuple(METRICS)
 STEPS, PAPER_STEPS, LONGER = 6000, 2500, 15000
 BOTH = ("cross-entropy", "metricfit")
@@ -52,14 +51,14 @@ def stages() -> dict[str, list[Run]]:
     """Return the runs of each stage, by its name."""
 
     def runs(losses: Sequence[str], metrics: Sequence[str], **more: Any) -> Iterator[Run]:
-        settings = {"protocols": ["recommended"], "datasets": TABULAR, "seeds": [0], "steps": STEPS, **more}
+        settings = {"protocols": ["recommended"], "datasets": TABLES, "seeds": [0], "steps": STEPS, **more}
         return plan(losses=losses, metrics=metrics, **settings)
 
     def on_paper(steps: int) -> Iterator[Run]:
         return runs(BOTH, EVERY, protocols=["paper"], steps=steps)
 
     def on_images(losses: Sequence[str], metrics: Sequence[str]) -> Iterator[Run]:
-        return runs(losses, metrics, protocols=["images"], datasets=IMAGES, seeds=SEEDS, steps=None)
+        return runs(losses, metrics, protocols=["images"], datasets=KINDS["images"], seeds=SEEDS, steps=None)
 
     made = {
         "main": runs([*BOTH, "weighted"], (*FIRST, *THEN)),

@@ -50,7 +50,7 @@ def facts(evidence: Evidence) -> dict[str, str]:
         "versions": ", ".join(_versions(evidence.cells)),
         **{
             f"cells_{name}": f"{sum(cell['protocol'] == name for cell in evidence.cells)}"
-            for name in ("recommended", "paper")
+            for name in ("recommended", "paper", "images")
         },
         "older": _older(evidence.cells),
         "timed": f"{sum('epoch_seconds' in cell for cell in evidence.cells)}",

@@ -180,21 +180,28 @@ def test_a_set_that_cannot_be_had_is_reported_and_skipped(folder, tmp_path):
     assert {cell["dataset"] for cell in read(tmp_path / CELLS).values()} == {"redwine"}
 
 
-def test_a_set_that_cannot_be_had_is_asked_for_once_and_not_for_every_seed(monkeypatch, tmp_path):
-    asked = []
+@pytest.fixture
+def asked(monkeypatch):
+    """What is asked of the network, which there is none of."""
+    names = []
 
-    def offline(name, **kwargs):
-        asked.append(name)
+    def offline(name="california_housing", **kwargs):
+        names.append(name)
         warnings.warn("Retrying...", stacklevel=1)
         raise OSError("no route to host")
 
     monkeypatch.setattr(fetching, "fetch_openml", offline)
+    monkeypatch.setattr(fetching, "fetch_california_housing", offline)
+    return names
+
+
+def test_a_set_that_cannot_be_had_is_asked_for_once_and_not_for_every_seed(asked, tmp_path):
     words = ["--datasets", "redwine", "--methods", "cross-entropy", "--seeds", 3]
     result = command(*words, "--data", tmp_path, "--out", tmp_path / "out")
     assert result.exit_code == 2
     assert "redwine could not be fetched (no route to host)" in result.output
     assert "Retrying" not in result.output
-    assert len(asked) == 1
+    assert asked == ["wine-quality-red"]
 
 
 def test_a_comma_too_many_and_a_name_twice_do_no_harm(folder, tmp_path):
@@ -225,6 +232,14 @@ def test_bad_arguments_raise_a_clear_error(words, sentence, tmp_path):
     result = command("--data", tmp_path, "--out", tmp_path / "out", *words)
     assert result.exit_code == 2
     assert sentence in result.output
+
+
+def test_tables_stands_for_all_sets_but_those_of_images(asked, folder, tmp_path):
+    words = ["--methods", "cross-entropy", "--epochs", 1, "--l2", "0", "--data", folder, "--partial"]
+    result = command("--datasets", "tables", *words, "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert result.output.count("skipped: ") == 18
+    assert "Fashion-MNIST" not in asked
 
 
 def test_a_torn_line_is_left_out_and_does_not_spoil_the_next(tmp_path, whole):
