@@ -48,7 +48,7 @@ def fetch(dataset: Dataset) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int
     return encoded, classes_of(target.loc[kept.index], source.labelling)
 
 
-def _fetched(source: Source) -> tuple[Any, Any]:
+def _fetched(source: Source) -> Any:
     """Return the table of features and the target as they are offered."""
     if source.version == 0:
         return fetch_california_housing(return_X_y=True, as_frame=True, n_retries=RETRIES)
