@@ -54,7 +54,8 @@ def facts(evidence: Evidence) -> dict[str, str]:
         },
         "older": _older(evidence.cells),
         "timed": f"{sum('epoch_seconds' in cell for cell in evidence.cells)}",
-        "processors": ", ".join(sorted({c["processor"] for c in evidence.cells if "epoch_seconds" in c})),
+        "processors": _processors(evidence.cells, "cpu"),
+        "gpus": _processors(evidence.cells, "cuda"),
         **_against("ce", points, PLAINEST),
         **_against("tuned", points, TUNED),
         **_against("trees_tuned", points, "trees, tuned"),
@@ -66,6 +67,12 @@ def facts(evidence: Evidence) -> dict[str, str]:
         "more_epochs": _more_epochs(evidence.paper),
         **_promises(evidence.cells),
     }
+
+
+def _processors(cells: Iterable[dict[str, Any]], device: str) -> str:
+    """Return the names of what computed the cells that measured epochs."""
+    timed = (cell for cell in cells if "epoch_seconds" in cell and cell["device"] == device)
+    return ", ".join(sorted({cell["processor"] for cell in timed}))
 
 
 def _seeds(points: Sequence[Point]) -> str:
@@ -124,10 +131,11 @@ def _more_epochs(points: Sequence[Point]) -> str:
     chosen = [point for point in points if point.dataset in whole]
     found, tuned = _line("", chosen, PLAINEST), _line("", chosen, TUNED)
     names = ", ".join(sorted(whole))
+    sets = "set" if len(whole) == 1 else "sets"
     return (
-        f"On the {len(whole)} sets with all 100 epochs for both ({names}) metricfit is on or "
-        f"above\ncross-entropy in {found['_above']} of {found['_points']} cases, and on or above its tuned "
-        f"threshold in {tuned['_above']} of {tuned['_points']}."
+        f"On the {len(whole)} {sets} with all 100 epochs for both ({names}) `MetricLoss` is on or above\n"
+        f"cross-entropy in {found['_above']} of {found['_points']} cases, and on or above its tuned threshold "
+        f"in {tuned['_above']} of {tuned['_points']}."
     )
 
 

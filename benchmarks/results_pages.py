@@ -121,7 +121,7 @@ def figures(found: results_facts.Evidence, folder: Path) -> None:
             for method in ensemble.rivals
         },
         folder / "results-ensemble.png",
-        label="MetricEnsemble less the other",
+        label="MetricEnsemble minus the other",
     )
     draw_costs(
         [
@@ -140,7 +140,7 @@ def figures(found: results_facts.Evidence, folder: Path) -> None:
         {point.dataset: point.cell["rows"]["validation"] for point in found.recommended},
         folder / "results-gains.png",
         label="rows to tune the threshold on",
-        gain="MetricLoss less cross-entropy, tuned",
+        gain="MetricLoss minus cross-entropy, tuned",
     )
     draw_scatter(
         paired(found.paper, ours, plainest),
