@@ -133,9 +133,9 @@ def _more_epochs(points: Sequence[Point]) -> str:
     names = ", ".join(sorted(whole))
     sets = "set" if len(whole) == 1 else "sets"
     return (
-        f"On the {len(whole)} {sets} with all 100 epochs for both ({names}) `MetricLoss` is on or above\n"
-        f"cross-entropy in {found['_above']} of {found['_points']} cases, and on or above its tuned threshold "
-        f"in {tuned['_above']} of {tuned['_points']}."
+        f"On the {len(whole)} {sets} with all 100 epochs for both ({names}) `MetricLoss` is on or "
+        f"above\ncross-entropy in {found['_above']} of {found['_points']} cases, and on or above its tuned "
+        f"threshold in {tuned['_above']} of {tuned['_points']}."
     )
 
 
