@@ -1,6 +1,8 @@
 """What benchmarks/ensemble.py recorded: the ensemble, and the same with one thing less, on the same rows.
 
-A case is a data set and a metric, with the mean over the seeds that both methods have.
+A case is a data set and a metric, with the mean over the seeds that both methods have. Rows of different
+generations of the estimators are not compared with each other: each seed counts in the newest generation that
+has both methods.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import tables
+from ensemble import CODE, FOREIGN
 
 from metricfit.experiments.statistics import TIE
 from metricfit.experiments.writing import table
@@ -61,19 +64,44 @@ class Recorded:
 
     def __init__(self, rows: Iterable[tables.Row]) -> None:
         self.rows = list(rows)
-        self.values: dict[str, dict[Case, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
+        # By method, case and seed: the values of each generation. What is foreign has the same in all.
+        self.values: dict[str, dict[Case, dict[int, dict[int, float]]]] = defaultdict(
+            lambda: defaultdict(lambda: defaultdict(dict))
+        )
         for row in self.rows:
-            self.values[row["method"]][row["set"], row["metric"]][row["seed"]] = row["value"]
+            found = self.values[row["method"]][row["set"], row["metric"]][row["seed"]]
+            for code in range(1, CODE + 1) if row["method"] in FOREIGN else (row.get("code", 1),):
+                found[code] = row["value"]
 
     def less(self, ours: str, theirs: str) -> Differences:
         """Return one method less another, over the seeds that both have."""
         found = {}
         for case, mine in self.values[ours].items():
-            other = self.values[theirs].get(case, {})
-            common = mine.keys() & other.keys()
-            if common:
-                found[case] = statistics.fmean(mine[seed] - other[seed] for seed in sorted(common))
+            others = self.values[theirs].get(case, {})
+            differences = []
+            for seed in sorted(mine.keys() & others.keys()):
+                codes = mine[seed].keys() & others[seed].keys()
+                if codes:
+                    newest = max(codes)
+                    differences.append(mine[seed][newest] - others[seed][newest])
+            if differences:
+                found[case] = statistics.fmean(differences)
         return Differences(found)
+
+    @property
+    def generations(self) -> str:
+        """Which version of the estimators the fits are of, in a sentence."""
+        newest = [
+            max(found)
+            for method, cases in self.values.items()
+            if method not in FOREIGN
+            for seeds in cases.values()
+            for found in seeds.values()
+        ]
+        older = sum(code < CODE for code in newest)
+        if not older:
+            return "All fits are of the current version of the estimators."
+        return f"{older} of the {len(newest)} fits are of an earlier version of the estimators."
 
     @property
     def rivals(self) -> list[str]:
@@ -107,6 +135,7 @@ def facts(found: Recorded) -> dict[str, str]:
         "ensemble_pairs": f"{sum(map(len, seeds.values()))}",
         "ensemble_table": "\n".join(_table(found)),
         "ensemble_by_metric": "\n".join(_by_metric(found, metrics)),
+        "ensemble_generations": found.generations,
     }
     for method in found.rivals:
         differences, key = found.less(ENSEMBLE, method), f"ensemble_{method.replace('-', '_')}"

@@ -39,19 +39,23 @@ def facts(evidence: Evidence) -> dict[str, str]:
     points = evidence.recommended
     return {
         "cells": f"{len(evidence.cells)}",
-        "hours": f"{sum(cell['seconds'] for cell in evidence.cells) / 3600:.0f}",
+        "hours": f"{sum(c['seconds'] for c in evidence.cells if c['protocol'] != 'images') / 3600:.0f}",
         "sets": f"{len({point.dataset for point in points})}",
+        "all_sets": f"{len({point.dataset for point in (*points, *evidence.images)})}",
         "partial": ", ".join(sorted({p.dataset for p in points if not p.cell["whole"]})) or "none",
         "seeds": _seeds(points),
+        "images_seeds": _seeds(evidence.images),
         "tie": f"{TIE:g}",
         "noise": f"{NOISE:g}",
         "versions": ", ".join(_versions(evidence.cells)),
         **{
             f"cells_{name}": f"{sum(cell['protocol'] == name for cell in evidence.cells)}"
-            for name in ("recommended", "paper")
+            for name in ("recommended", "paper", "images")
         },
+        "older": _older(evidence.cells),
         "timed": f"{sum('epoch_seconds' in cell for cell in evidence.cells)}",
-        "processors": ", ".join(sorted({c["processor"] for c in evidence.cells if "epoch_seconds" in c})),
+        "processors": _processors(evidence.cells, "cpu"),
+        "gpus": _processors(evidence.cells, "cuda"),
         **_against("ce", points, PLAINEST),
         **_against("tuned", points, TUNED),
         **_against("trees_tuned", points, "trees, tuned"),
@@ -65,6 +69,12 @@ def facts(evidence: Evidence) -> dict[str, str]:
     }
 
 
+def _processors(cells: Iterable[dict[str, Any]], device: str) -> str:
+    """Return the names of what computed the cells that measured epochs."""
+    timed = (cell for cell in cells if "epoch_seconds" in cell and cell["device"] == device)
+    return ", ".join(sorted({cell["processor"] for cell in timed}))
+
+
 def _seeds(points: Sequence[Point]) -> str:
     """Return how many seeds the main comparison has, in words."""
     seeds: dict[str, set[int]] = defaultdict(set)
@@ -75,6 +85,14 @@ def _seeds(points: Sequence[Point]) -> str:
     sets = [f"{many} {'set' if many == 1 else 'sets'}" for _, many in counts]
     words = [f"{count} {'seed' if count == 1 else 'seeds'}" for count, _ in counts]
     return ", ".join(f"{word} on {name}" for word, name in zip(words, sets, strict=True))
+
+
+def _older(cells: Sequence[dict[str, Any]]) -> str:
+    """Return how many cells are of an earlier version, which did not measure epochs, in a sentence."""
+    older = sum("epoch_seconds" not in cell for cell in cells)
+    if not older:
+        return "All cells are of the current version of the solver."
+    return f"{older} of the {len(cells)} cells are of an earlier version of the solver."
 
 
 def _against(name: str, points: Sequence[Point], theirs: str) -> dict[str, str]:
@@ -113,8 +131,9 @@ def _more_epochs(points: Sequence[Point]) -> str:
     chosen = [point for point in points if point.dataset in whole]
     found, tuned = _line("", chosen, PLAINEST), _line("", chosen, TUNED)
     names = ", ".join(sorted(whole))
+    sets = "set" if len(whole) == 1 else "sets"
     return (
-        f"On the {len(whole)} sets with all 100 epochs for both ({names}) metricfit is on or "
+        f"On the {len(whole)} {sets} with all 100 epochs for both ({names}) `MetricLoss` is on or "
         f"above\ncross-entropy in {found['_above']} of {found['_points']} cases, and on or above its tuned "
         f"threshold in {tuned['_above']} of {tuned['_points']}."
     )

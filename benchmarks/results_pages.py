@@ -92,7 +92,7 @@ def every_fact(found: results_facts.Evidence) -> dict[str, str]:
         ),
         "steps": "\n".join(results_tables.steps(found.recommended, ensemble)),
         "rivals": "\n".join(results_tables.rivals(found.recommended, spent)),
-        "when": "\n".join(results_tables.when(found.recommended)),
+        "when": "\n".join(results_tables.when(found.recommended, found.images)),
         "costs": "\n".join(results_tables.means(found.recommended, spent)),
         "mean_sets": f"{len(results_tables.whole_sets(found.recommended))}",
     }
@@ -121,7 +121,7 @@ def figures(found: results_facts.Evidence, folder: Path) -> None:
             for method in ensemble.rivals
         },
         folder / "results-ensemble.png",
-        label="MetricEnsemble less the other",
+        label="MetricEnsemble minus the other",
     )
     draw_costs(
         [
@@ -140,7 +140,7 @@ def figures(found: results_facts.Evidence, folder: Path) -> None:
         {point.dataset: point.cell["rows"]["validation"] for point in found.recommended},
         folder / "results-gains.png",
         label="rows to tune the threshold on",
-        gain="MetricLoss less cross-entropy, tuned",
+        gain="MetricLoss minus cross-entropy, tuned",
     )
     draw_scatter(
         paired(found.paper, ours, plainest),

@@ -129,7 +129,7 @@ def _over_sets(pair: Table, theirs: str) -> str:
     return f"{p:.3f}" if p >= 0.001 else "< 0.001"
 
 
-def when(points: Sequence[Point]) -> list[str]:
+def when(points: Sequence[Point], images: Sequence[Point]) -> list[str]:
     """Return how much training for the metric adds, by the kind of data set."""
 
     def share(point: Point) -> float:
@@ -146,15 +146,20 @@ def when(points: Sequence[Point]) -> list[str]:
         (f"{MANY_ROWS} rows to tune on, or more", lambda point: validation(point) >= MANY_ROWS),
         *((TITLES[metric], _is(metric)) for metric in PLAIN),
     ]
-    rows = []
+    rows: list[list[str]] = []
     for title, holds in kinds:
-        chosen = [point for point in points if holds(point)]
-        if not chosen:
-            continue
-        compared = [compare(paired(chosen, OURS, t), OURS, t, PLAIN) for t in (PLAINEST, TUNED)]
-        sets = {point.dataset for point in chosen if point.method == OURS}
-        rows.append([title, f"{len(sets)}", *(wins_text(found) for found in compared)])
+        rows += _kind(title, [point for point in points if holds(point)])
+    rows += _kind("images, with the paper's convolutional network", images)
     return table(("cases", "sets", "against cross-entropy at ½", "against a tuned threshold"), rows)
+
+
+def _kind(title: str, chosen: Sequence[Point]) -> list[list[str]]:
+    """Return the row of some points, if there are any."""
+    sets = {point.dataset for point in chosen if point.method == OURS}
+    if not sets:
+        return []
+    compared = [compare(paired(chosen, OURS, t), OURS, t, PLAIN) for t in (PLAINEST, TUNED)]
+    return [[title, f"{len(sets)}", *(wins_text(found) for found in compared)]]
 
 
 def _is(metric: str) -> Callable[[Point], bool]:

@@ -3,9 +3,11 @@
 import pytest
 from scipy.stats import wilcoxon
 
-from metricfit.experiments.selection import points_of
+from metricfit.experiments.selection import equal_budgets, points_of
 from metricfit.experiments.statistics import compare, mean_ranks, paired, scores
 from metricfit.experiments.writing import markdown
+
+BOTH = ("cross-entropy", "metricfit")
 
 
 def a_cell(
@@ -37,6 +39,14 @@ def a_cell(
 
 def told(validation, test, **more):
     return {"validation": validation, "test": test, **more}
+
+
+def test_an_unfinished_sweep_with_more_epochs_does_not_replace_a_finished_one():
+    short = [a_cell(loss, metric, steps=50) for loss in BOTH for metric in ("f1", "mcc")]
+    long = [a_cell("cross-entropy"), a_cell("metricfit", "f1")]
+    assert equal_budgets([*short, *long], BOTH) == short
+    long.append(a_cell("metricfit", "mcc"))
+    assert equal_budgets([*short, *long], BOTH) == long
 
 
 def test_the_penalty_is_chosen_on_validation_data_and_never_by_the_test():

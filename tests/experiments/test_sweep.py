@@ -7,12 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 
 import pytest
 from typer.testing import CliRunner
 
 from experiments.folders import made_up
 from metricfit.cli.app import app
+from metricfit.experiments import fetching
 from metricfit.experiments import sweep as sweeping
 from metricfit.experiments.journal import CELLS, append, read
 from metricfit.experiments.metrics import METRICS
@@ -140,7 +142,7 @@ def test_nothing_is_started_later_than_asked_and_the_rest_can_follow(folder, tmp
     assert "2 cells were not started in time" in " ".join(result.output.split())
     assert read(tmp_path / CELLS) == {}
     result = command(*words, "--data", folder, "--out", tmp_path, "--minutes", 9)
-    assert "2 cells are in" in " ".join(result.output.split())
+    assert "2 of 2 cells are in" in " ".join(result.output.split())
     assert len(read(tmp_path / CELLS)) == 2
 
 
@@ -178,10 +180,43 @@ def test_a_set_that_cannot_be_had_is_reported_and_skipped(folder, tmp_path):
     assert {cell["dataset"] for cell in read(tmp_path / CELLS).values()} == {"redwine"}
 
 
+@pytest.fixture
+def asked(monkeypatch):
+    """What is asked of the network, which there is none of."""
+    names = []
+
+    def offline(name="california_housing", **kwargs):
+        names.append(name)
+        warnings.warn("Retrying...", stacklevel=1)
+        raise OSError("no route to host")
+
+    monkeypatch.setattr(fetching, "fetch_openml", offline)
+    monkeypatch.setattr(fetching, "fetch_california_housing", offline)
+    return names
+
+
+def test_a_set_that_cannot_be_had_is_asked_for_once_and_not_for_every_seed(asked, tmp_path):
+    words = ["--datasets", "redwine", "--methods", "cross-entropy", "--seeds", 3]
+    result = command(*words, "--data", tmp_path, "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "redwine could not be fetched (no route to host)" in result.output
+    assert "Retrying" not in result.output
+    assert asked == ["wine-quality-red"]
+
+
+def test_a_comma_too_many_and_a_name_twice_do_no_harm(folder, tmp_path):
+    words = ["--methods", "cross-entropy", "--epochs", 1, "--l2", "0", "--data", folder, "--partial"]
+    result = command("--datasets", "redwine, redwine,", *words, "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert "1 of 1 cells are in" in " ".join(result.output.split())
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
         (["--datasets", "redwin"], "there is no data set 'redwin'"),
+        (["--datasets", "redwin"], "shuttle, whitewine. Did you mean redwine?"),
+        (["--datasets", ","], "no data set is named; there are abalone, adult"),
         (["--metrics", "f3"], "there is no metric 'f3'"),
         (["--methods", "bce"], "there is no method 'bce'"),
         (["--device", "gpu"], "--device gpu cannot be used"),
@@ -197,6 +232,14 @@ def test_bad_arguments_raise_a_clear_error(words, sentence, tmp_path):
     result = command("--data", tmp_path, "--out", tmp_path / "out", *words)
     assert result.exit_code == 2
     assert sentence in result.output
+
+
+def test_tables_stands_for_all_sets_but_those_of_images(asked, folder, tmp_path):
+    words = ["--methods", "cross-entropy", "--epochs", 1, "--l2", "0", "--data", folder, "--partial"]
+    result = command("--datasets", "tables", *words, "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert result.output.count("skipped: ") == 18
+    assert "Fashion-MNIST" not in asked
 
 
 def test_a_torn_line_is_left_out_and_does_not_spoil_the_next(tmp_path, whole):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -18,7 +18,7 @@ COMMANDS = "commands.txt"
 
 
 def reproduce(
-    datasets: Annotated[str, typer.Option(help="Names, separated by commas, or all.")] = "all",
+    datasets: Annotated[str, typer.Option(help="Names with commas; tables, images or all.")] = "all",
     metrics: Annotated[
         str, typer.Option(help="accuracy, f1, f2, gpr, mcc, kappa, pr80, pr60, with commas; or all.")
     ] = "all",
@@ -110,7 +110,7 @@ def _train(
 ) -> None:
     from metricfit.cli.mistakes import UserMistakeError
     from metricfit.cli.sweeping import SweepScreen
-    from metricfit.experiments.datasets import DATASETS
+    from metricfit.experiments.datasets import DATASETS, KINDS
     from metricfit.experiments.journal import CELLS, read
     from metricfit.experiments.metrics import METRICS
     from metricfit.experiments.protocols import PROTOCOLS
@@ -120,14 +120,14 @@ def _train(
 
     if data is not None and not data.is_dir():
         raise UserMistakeError(f"there is no folder {data}; give the folder of the npz files to --data.")
-    chosen = _names(methods, RECIPES, "method", list(DEFAULT))
+    chosen = _names(methods, RECIPES, "method", {"all": DEFAULT})
     for sentence in lacking(chosen).values():
         raise UserMistakeError(f"{sentence}.")
     _check_device(device)
     runs = list(
         plan(
             protocols=_names(protocol, PROTOCOLS, "protocol"),
-            datasets=_names(datasets, DATASETS, "data set"),
+            datasets=_names(datasets, DATASETS, "data set", KINDS),
             losses=chosen,
             metrics=_names(metrics, METRICS, "metric"),
             seeds=range(seeds),
@@ -176,7 +176,8 @@ def _train(
             f"metricfit: {left} cells were not started in time; the same command goes on with them.", err=True
         )
     typer.echo(
-        f"{len(runs) - left} cells are in {path}; metricfit reproduce --out {out} --report makes the tables."
+        f"{len(runs) - left} of {len(runs)} cells are in {path}; "
+        f"metricfit reproduce --out {out} --report makes the tables."
     )
 
 
@@ -190,7 +191,7 @@ def _check_device(name: str) -> None:
     except (RuntimeError, AssertionError) as error:
         first = str(error).splitlines()[0]
         raise UserMistakeError(
-            f"--device {name} cannot be used ({first}); give a device of PyTorch, such as cpu or cuda."
+            f"--device {name} cannot be used ({first}); give a device of this machine, such as cpu."
         ) from None
 
 
@@ -230,19 +231,24 @@ def _report(folder: Path, steps: int | None) -> None:
     typer.echo(f"{len(cells)} cells: the report is in {page}.")
 
 
-def _names(text: str, known: Iterable[str], kind: str, default: list[str] | None = None) -> list[str]:
-    from metricfit.cli.mistakes import UserMistakeError, did_you_mean, listed
+def _names(
+    text: str, known: Iterable[str], kind: str, groups: Mapping[str, Iterable[str]] | None = None
+) -> list[str]:
+    """Return the names of a list with commas; a group stands for its members."""
+    from metricfit.cli.mistakes import UserMistakeError, did_you_mean
 
     names = list(known)
-    if text == "all":
-        return default or names
-    chosen = [word.strip() for word in text.split(",")]
+    meant = {"all": names, **(groups or {})}
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    chosen = [name for word in words for name in meant.get(word, [word])]
+    every = ", ".join(names)
+    if not chosen:
+        raise UserMistakeError(f"no {kind} is named; there are {every}.")
     for name in chosen:
         if name not in names:
-            raise UserMistakeError(
-                f"there is no {kind} {name!r}; there are {listed(names)}.{did_you_mean(name, names)}"
-            )
-    return chosen
+            hint = did_you_mean(name, [*names, *meant])
+            raise UserMistakeError(f"there is no {kind} {name!r}; there are {every}.{hint}")
+    return list(dict.fromkeys(chosen))
 
 
 def _numbers(text: str) -> list[float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-__all__ = ["DATASETS", "Dataset", "Labelling", "Source"]
+__all__ = ["DATASETS", "KINDS", "Dataset", "Labelling", "Source"]
 
 Labelling: TypeAlias = Literal["class", "deciles", "tenths", "letters", "above mean", "at least 5000"]
 
@@ -108,3 +108,9 @@ DATASETS = _registry(
     Dataset("whitewine", 4898, (7, 10), Source("wine-quality-white")),
 )
 """By name, in the order of the paper's tables."""
+
+KINDS = {
+    "tables": tuple(name for name, dataset in DATASETS.items() if not dataset.image),
+    "images": tuple(name for name, dataset in DATASETS.items() if dataset.image),
+}
+"""The names of the sets of each kind; those of images have a network of their own."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.datasets import fetch_california_housing, fetch_openml
 
-from metricfit.experiments.datasets import Dataset, Labelling
+from metricfit.experiments.datasets import Dataset, Labelling, Source
 
 __all__ = ["UnavailableError", "classes_of", "fetch"]
 
 SHARES = 5000
+# Without a network each retry costs a second for each data set.
+RETRIES = 1
 
 
 class UnavailableError(Exception):
@@ -27,17 +30,10 @@ def fetch(dataset: Dataset) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int
         )
     source = dataset.source
     try:
-        if source.version == 0:
-            features, target = fetch_california_housing(return_X_y=True, as_frame=True)
-        else:
-            features, target = fetch_openml(
-                source.name,
-                version=source.version,
-                target_column=source.target or "default-target",
-                as_frame=True,
-                return_X_y=True,
-                parser="auto",
-            )
+        # The fetchers warn of every attempt; the exception below says it once.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            features, target = _fetched(source)
     # URLError and timeouts are OSErrors; a name that OpenML does not know is a ValueError.
     except (OSError, ValueError) as error:
         raise UnavailableError(
@@ -50,6 +46,21 @@ def fetch(dataset: Dataset) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int
     kept = features.drop(columns=[name for name in source.drop if name in features.columns]).dropna()
     encoded = pd.get_dummies(kept, dtype=np.float32).to_numpy(np.float32)
     return encoded, classes_of(target.loc[kept.index], source.labelling)
+
+
+def _fetched(source: Source) -> Any:
+    """Return the table of features and the target as they are offered."""
+    if source.version == 0:
+        return fetch_california_housing(return_X_y=True, as_frame=True, n_retries=RETRIES)
+    return fetch_openml(
+        source.name,
+        version=source.version,
+        target_column=source.target or "default-target",
+        as_frame=True,
+        return_X_y=True,
+        parser="auto",
+        n_retries=RETRIES,
+    )
 
 
 def classes_of(target: Any, labelling: Labelling) -> npt.NDArray[np.int64]:

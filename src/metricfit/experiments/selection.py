@@ -131,9 +131,10 @@ def points_of(cells: Iterable[dict[str, Any]], *, deployed: bool = False) -> lis
 
 
 def equal_budgets(cells: Iterable[dict[str, Any]], recipes: Iterable[str]) -> list[dict[str, Any]]:
-    """Return the cells of these recipes with the largest number of epochs that all were allowed.
+    """Return the cells of these recipes with a number of epochs that all were allowed.
 
-    It is chosen for each data set and seed; sets without a common number are left out.
+    It is chosen for each data set and seed: the one with the most cells, so that an unfinished sweep with
+    more epochs does not count, and then the largest. Sets without a common number are left out.
 
     Examples
     --------
@@ -143,13 +144,17 @@ def equal_budgets(cells: Iterable[dict[str, Any]], recipes: Iterable[str]) -> li
     >>> [(c["loss"], c["epochs"]) for c in equal_budgets(cells, ["cross-entropy", "metricfit"])]
     [('cross-entropy', 5), ('metricfit', 5)]
     """
-    wanted = tuple(recipes)
-    groups: dict[tuple[Any, ...], dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    wanted = set(recipes)
     kept = [cell for cell in cells if cell["loss"] in wanted]
+    groups: dict[tuple[Any, ...], dict[int, set[tuple[Any, ...]]]] = defaultdict(lambda: defaultdict(set))
     for cell in kept:
-        groups[_parts_of(cell)][cell["loss"]].add(_budget(cell))
+        groups[_parts_of(cell)][_budget(cell)].add((cell["loss"], cell["metric"], cell["l2"]))
     common = {
-        parts: max(set.intersection(*(budgets[name] for name in wanted)), default=None)
+        parts: max(
+            (budget for budget, found in budgets.items() if {loss for loss, *_ in found} == wanted),
+            key=lambda budget: (len(budgets[budget]), budget),
+            default=None,
+        )
         for parts, budgets in groups.items()
     }
     return [cell for cell in kept if _budget(cell) == common[_parts_of(cell)]]

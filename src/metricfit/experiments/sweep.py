@@ -32,8 +32,10 @@ def available(runs: Sequence[Run], folder: Path | None, *, partial: bool) -> tup
     """Return the runs whose data are available, and for each other data set a message that says why not."""
     missing: dict[str, str] = {}
     for dataset, seed in dict.fromkeys((run.dataset, run.seed) for run in runs):
+        if dataset in missing:  # each attempt to fetch it takes seconds
+            continue
         try:
-            load(dataset, seed, folder, partial=partial)
+            _prepared(dataset, seed, folder, partial)
         except UnavailableError as error:
             missing[dataset] = str(error)
     return [run for run in runs if run.dataset not in missing], missing

@@ -63,8 +63,8 @@ def train(run: Run, data: Prepared, device: str = "cpu") -> dict[str, Any]:
                 logits = network(data.train.features[rows]).squeeze(1)
                 loss(logits, data.train.labels[rows], *([rows] if recipe.rows else [])).backward()
                 optimizer.step()
-                gaps.note()
             spent.append(now(device) - begun)
+            gaps.note()  # once per epoch: on a GPU it waits for the games
             diverged = not _judge(network, epoch, judges, data)
     return cell_of(
         run,
@@ -104,7 +104,7 @@ def _scores(network: nn.Module, part: Part) -> npt.NDArray[np.float64]:
 
 
 class _Gaps:
-    """The mean certified gap of the games, if the loss plays any that are certified."""
+    """The mean certified gap of the last games of each epoch, if the loss plays any that are certified."""
 
     def __init__(self, loss: nn.Module) -> None:
         self.loss = loss if isinstance(loss, mf.MetricLoss) else None

@@ -37,11 +37,10 @@ def markdown(cells: Sequence[dict[str, Any]], commands: Sequence[str], images: d
     images : dict
         The names of the plots of each protocol.
     """
-    hours = sum(cell["seconds"] for cell in cells) / 3600
     lines = [
         "# Results",
         "",
-        f"{len(cells)} training runs, {hours:.1f} hours of one core. A tie is a difference of {TIE} at most.",
+        f"{len(cells)} cells, {_time(cells)} of one core. A tie is a difference of {TIE} at most.",
         "Each score is that of the test part, with the epoch and the penalty chosen on the validation part.",
         "",
         "```sh",
@@ -53,6 +52,11 @@ def markdown(cells: Sequence[dict[str, Any]], commands: Sequence[str], images: d
         lines += [f"![{name}]({name})" for name in images.get(label, ())]
         lines += ["", *sections(cells, label)]
     return "\n".join(lines) + "\n"
+
+
+def _time(cells: Sequence[dict[str, Any]]) -> str:
+    seconds = sum(cell["seconds"] for cell in cells)
+    return f"{seconds / 3600:.1f} hours" if seconds >= 3600 else f"{seconds / 60:.1f} minutes"
 
 
 def sections(cells: Sequence[dict[str, Any]], label: str) -> list[str]:
