@@ -293,6 +293,7 @@ def test_the_score_of_each_member_is_printed(data, capsys):
         ({"cv": [([0, 1], [2, 3]), ([0, 1, 4], [2, 3])]}, ValueError, "more than once|one class only"),
         ({"pos_label": "yes"}, ValueError, "is not in the target"),
         ({"estimators": []}, TypeError, "must be a list of classifiers"),
+        ({"estimators": [GaussianNB]}, TypeError, r"not its class; give GaussianNB\(\)"),
         ({"estimators": [3]}, TypeError, "a member must be a classifier, not 3"),
         (
             {"estimators": [("a", GaussianNB()), ("a", GaussianNB())]},

@@ -16,6 +16,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEnc
 
 from metricfit import Metric
 from metricfit.sklearn.classifier import MetricClassifier
+from metricfit.sklearn.inputs import is_missing
 
 __all__ = ["EmptyColumnsToZero", "default_members"]
 
@@ -129,9 +130,7 @@ def _text(value: Any) -> str | None:
             f"a column holds a {type(value).__name__}, but the argument must be a string or a number in "
             "every row; take such columns apart, or leave them out"
         )
-    # NaN and NaT differ from themselves; pandas' own NA compares to nothing.
-    missing = value is None or type(value).__name__ == "NAType" or value != value
-    return None if missing else str(value)
+    return None if is_missing(value) else str(value)
 
 
 def _one_hot() -> Pipeline:
