@@ -29,6 +29,8 @@ SHORT = {
     "trees": "scikit-learn's\nboosted trees",
     "cross-entropy": "itself with\ncross-entropy",
 }
+# The ensemble should nowhere be worse by more than this in the mean over the seeds.
+BEHIND = 0.01
 Case = tuple[str, str]
 
 
@@ -48,6 +50,16 @@ class Differences:
         better = sum(value > TIE for value in self.by_case.values())
         worse = sum(value < -TIE for value in self.by_case.values())
         return better, len(self.by_case) - better - worse, worse
+
+    @property
+    def behind(self) -> list[str]:
+        """The cases that are worse by more than `BEHIND`, and by how much, the worst first."""
+        cases = sorted(self.by_case, key=self.by_case.__getitem__)
+        return [
+            f"{title(metric)} on {name} ({self.by_case[name, metric]:+.3f})"
+            for name, metric in cases
+            if self.by_case[name, metric] < -BEHIND
+        ]
 
     @property
     def worst(self) -> str:
@@ -104,6 +116,7 @@ def facts(found: Recorded) -> dict[str, str]:
         "ensemble_metrics": f"{len(metrics)}",
         "ensemble_metric_names": ", ".join(map(title, metrics)),
         "ensemble_seeds": span([len(each) for each in seeds.values()]),
+        "ensemble_versions": "; ".join(sorted({row["versions"] for row in found.rows if "versions" in row})),
         "ensemble_pairs": f"{sum(map(len, seeds.values()))}",
         "ensemble_table": "\n".join(_table(found)),
         "ensemble_by_metric": "\n".join(_by_metric(found, metrics)),
@@ -118,6 +131,9 @@ def facts(found: Recorded) -> dict[str, str]:
             f"{key}_cases": f"{cases}",
             f"{key}_share": f"{100 * better / cases:.0f} %",
             f"{key}_difference": f"{differences.mean:+z.3f}",
+            f"{key}_losses": f"{cases - better - even}",
+            f"{key}_behind": f"{len(differences.behind)}",
+            f"{key}_behind_cases": ", ".join(differences.behind) or "none",
         }
     return values
 
