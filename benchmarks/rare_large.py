@@ -3,8 +3,8 @@
     python benchmarks/rare_large.py --data DATA --scores FOLDER --jobs 16 --out rare_large.jsonl
 
 Data sets are thinned out to 1 % of positives, with as many rows as they allow; new rows are weighted so that
-1 % of them are positive. Pictures are shrunk to 7 x 7. "made-0.6" is make_classification with 75,000 rows, of
-which 50,000 are fitted. What is fitted, for every table and seed:
+1 % of them are positive. "made-0.6" is make_classification with 75,000 rows, of which 50,000 are fitted. What
+is fitted, for every table and seed:
 
     network        the default network, trained for F1, cross-fitted
     trees          the default trees, cross-fitted
@@ -49,7 +49,6 @@ SIZES = {
     "adult": 20_000,
     "default": 14_000,
     "dutch": 18_000,
-    "fashion-mnist": 40_000,
 }
 METRICS = ("f1", "mcc", "kappa")
 SHARE = 0.01
@@ -93,8 +92,6 @@ def rows_of(name: str, seed: int, folder: Path) -> tuple[Any, IntArray, Any, Int
         X = X.astype(np.float32)
         return X[:size], y[:size], X[size:], y[size:], np.ones(len(y) - size)
     X, y = tables.load(folder, name)
-    if X.shape[1] == 28 * 28:
-        X = X.reshape(-1, 7, 4, 7, 4).mean(axis=(2, 4)).reshape(-1, 49)
     few = round(size * SHARE)
     random = np.random.default_rng(seed)
     positive, negative = (random.permutation(np.flatnonzero(y == label)) for label in (1, 0))
