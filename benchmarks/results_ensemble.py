@@ -108,16 +108,14 @@ def title(metric: str) -> str:
 def facts(found: Recorded) -> dict[str, str]:
     """Return the figures by the names that the templates use."""
     metrics = list(dict.fromkeys(row["metric"] for row in found.rows))
-    seeds: dict[str, set[int]] = defaultdict(set)
-    for row in found.rows:
-        seeds[row["set"]].add(row["seed"])
+    runs = [len(by_seed) for by_seed in found.values[ENSEMBLE].values()]
     values = {
-        "ensemble_sets": f"{len(seeds)}",
+        "ensemble_sets": f"{len({name for name, _ in found.values[ENSEMBLE]})}",
         "ensemble_metrics": f"{len(metrics)}",
         "ensemble_metric_names": ", ".join(map(title, metrics)),
-        "ensemble_seeds": span([len(each) for each in seeds.values()]),
+        "ensemble_seeds": span(runs),
         "ensemble_versions": "; ".join(sorted({row["versions"] for row in found.rows if "versions" in row})),
-        "ensemble_pairs": f"{sum(map(len, seeds.values()))}",
+        "ensemble_runs": f"{sum(runs)}",
         "ensemble_table": "\n".join(_table(found)),
         "ensemble_by_metric": "\n".join(_by_metric(found, metrics)),
     }

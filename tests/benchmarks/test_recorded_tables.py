@@ -98,3 +98,19 @@ def test_the_evidence_goes_round_the_data_sets(program):
         sets = len({run.dataset for run in runs})
         assert len({run.dataset for run in runs[:sets]}) == sets, stage
         assert len(set(runs)) == len(runs), stage
+
+
+def test_methods_without_a_value_for_every_case_have_no_mean(program):
+    values = {
+        ("ensemble", "f1"): [0.5, 0.7],
+        ("lightgbm, tuned", "f1"): [0.6, 0.6],
+        ("ensemble", "mcc"): [0.4, 0.4],
+    }
+    rows = [
+        {"set": "a", "seed": seed, "metric": metric, "method": method, "value": value}
+        for (method, metric), found in values.items()
+        for seed, value in enumerate(found)
+    ]
+    facts = program("results_rare").facts(rows)
+    assert "| LightGBM, tuned | 0.600 | – | 1 of 2 |" in facts["rare_large"]
+    assert "| a | 0.500, 0.700 | 0.600, 0.600 |" in facts["rare_large_by_set"]
