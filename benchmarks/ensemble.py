@@ -15,8 +15,9 @@ metrics, so that times would say nothing. Tasks go round the sets and the metric
 the time is over is balanced. Differences are means over the seeds that both methods have; a tie is one below
 0.0005.
 
-Each row says with which generation of the estimators it was measured ("code"; 1 where nothing is said). What
-does not depend on them is not measured again for a new one. The summary says which generations are in it.
+Each row says with which generation of the estimators it was measured ("code"; 1 where nothing is said), and
+with which versions of the libraries. What does not depend on the estimators is not measured again for a new
+generation. The summary says which generations are in it.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ import hashlib
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +56,7 @@ CODE = 2
 # What no change of this package changes.
 FOREIGN = ("lightgbm", "trees")
 TIE = 0.0005
+LIBRARIES = {"PyTorch": "torch", "scikit-learn": "scikit-learn", "LightGBM": "lightgbm"}
 FITTED: dict[str, Any] = {}
 
 
@@ -129,10 +133,20 @@ def one(name: str, seed: int, metric: str, folder: Path, rows: int, names: list[
         predicted = classifier.fit(X[fitted], y[fitted]).predict(X[new])
         value = mf.get_metric(metric).score(y[new], predicted)
         row = {"set": name, "seed": seed, "metric": metric, "method": method, "value": value, "code": CODE}
+        row["versions"] = versions()
         if isinstance(classifier, MetricEnsemble):
             row["weights"] = classifier.weights_
         results.append(row)
     return results
+
+
+def versions() -> str:
+    """Return the versions of the libraries that decide on the numbers, as far as they are installed."""
+    found = []
+    for title, name in LIBRARIES.items():
+        with suppress(PackageNotFoundError):
+            found.append(f"{title} {version(name)}")
+    return ", ".join(found)
 
 
 def counts(row: tables.Row) -> bool:

@@ -32,6 +32,10 @@ SHORT = {
     "trees": "scikit-learn's\nboosted trees",
     "cross-entropy": "itself with\ncross-entropy",
 }
+# The ensemble should nowhere be worse by more than this in the mean over the seeds.
+BEHIND = 0.01
+# In how many of the cases it should be better.
+AIMS = {"network": 0.9, "lightgbm": 0.7}
 Case = tuple[str, str]
 
 
@@ -51,6 +55,16 @@ class Differences:
         better = sum(value > TIE for value in self.by_case.values())
         worse = sum(value < -TIE for value in self.by_case.values())
         return better, len(self.by_case) - better - worse, worse
+
+    @property
+    def behind(self) -> list[str]:
+        """The cases that are worse by more than `BEHIND`, and by how much, the worst first."""
+        cases = sorted(self.by_case, key=self.by_case.__getitem__)
+        return [
+            f"{title(metric)} on {name} ({self.by_case[name, metric]:+.3f})"
+            for name, metric in cases
+            if self.by_case[name, metric] < -BEHIND
+        ]
 
     @property
     def worst(self) -> str:
@@ -124,15 +138,14 @@ def title(metric: str) -> str:
 def facts(found: Recorded) -> dict[str, str]:
     """Return the figures by the names that the templates use."""
     metrics = list(dict.fromkeys(row["metric"] for row in found.rows))
-    seeds: dict[str, set[int]] = defaultdict(set)
-    for row in found.rows:
-        seeds[row["set"]].add(row["seed"])
+    runs = [len(by_seed) for by_seed in found.values[ENSEMBLE].values()]
     values = {
-        "ensemble_sets": f"{len(seeds)}",
+        "ensemble_sets": f"{len({name for name, _ in found.values[ENSEMBLE]})}",
         "ensemble_metrics": f"{len(metrics)}",
         "ensemble_metric_names": ", ".join(map(title, metrics)),
-        "ensemble_seeds": span([len(each) for each in seeds.values()]),
-        "ensemble_pairs": f"{sum(map(len, seeds.values()))}",
+        "ensemble_seeds": span(runs),
+        "ensemble_versions": "; ".join(sorted({row["versions"] for row in found.rows if "versions" in row})),
+        "ensemble_runs": f"{sum(runs)}",
         "ensemble_table": "\n".join(_table(found)),
         "ensemble_by_metric": "\n".join(_by_metric(found, metrics)),
         "ensemble_generations": found.generations,
@@ -141,12 +154,17 @@ def facts(found: Recorded) -> dict[str, str]:
         differences, key = found.less(ENSEMBLE, method), f"ensemble_{method.replace('-', '_')}"
         better, even, _ = differences.counts
         cases = len(differences.by_case)
+        if method in AIMS:
+            values[f"{key}_aim"] = f"{100 * AIMS[method]:.0f} %"
         values |= {
             f"{key}_wins": f"{better}",
             f"{key}_good": f"{better + even}",
             f"{key}_cases": f"{cases}",
             f"{key}_share": f"{100 * better / cases:.0f} %",
             f"{key}_difference": f"{differences.mean:+z.3f}",
+            f"{key}_losses": f"{cases - better - even}",
+            f"{key}_behind": f"{len(differences.behind)}",
+            f"{key}_behind_cases": ", ".join(differences.behind) or "none",
         }
     return values
 

@@ -22,6 +22,7 @@ import results_ensemble
 import results_facts
 import results_floors
 import results_potentials
+import results_rare
 import results_settings
 import results_tables
 import tables
@@ -39,7 +40,7 @@ QUOTING = (
     ROOT / "README.md",
     *(
         DOCS / f"{name}.md"
-        for name in ("boosted_trees", "constraints", "ensemble", "potentials", "soft_loss")
+        for name in ("boosted_trees", "constraints", "ensemble", "imbalanced", "potentials", "soft_loss")
     ),
 )
 QUOTE = re.compile(r"(?<=<!-- results: )(\w+)( -->\n).*?(?=<!-- end of results -->)", re.DOTALL)
@@ -86,6 +87,7 @@ def every_fact(found: results_facts.Evidence) -> dict[str, str]:
         **results_ensemble.facts(ensemble),
         **results_floors.facts(tables.read(RESULTS / "operating_points.jsonl")),
         **results_boosting.facts(tables.read(RESULTS / "boosting.jsonl")),
+        **results_rare.facts(tables.read(RESULTS / "rare_large.jsonl")),
         **results_potentials.facts(tables.read(RESULTS / "potentials.jsonl")),
         **results_settings.settings(
             found.cells, list(read(RESULTS / "experiments" / "ap-perf" / CELLS).values())

@@ -43,6 +43,20 @@ def test_new_methods_and_metrics_of_the_ensemble_get_a_row_and_a_column(program)
     assert facts["ensemble_stacking_difference"] == "-0.100"
 
 
+def test_cases_in_which_the_ensemble_is_behind_are_named_the_worst_first(program):
+    others = {("a", "f1"): 0.45, ("b", "f1"): 0.509, ("c", "mcc"): 0.52, ("d", "mcc"): 0.53}
+    rows = [
+        of_ensemble(method, value, name, metric)
+        for (name, metric), theirs in others.items()
+        for method, value in (("ensemble", 0.5), ("trees", theirs))
+    ]
+    ensemble = program("results_ensemble")
+    facts = ensemble.facts(ensemble.Recorded(rows))
+    assert facts["ensemble_trees_behind"] == "2"
+    assert facts["ensemble_trees_behind_cases"] == "MCC on d (-0.030), MCC on c (-0.020)"
+    assert facts["ensemble_trees_losses"] == "3"
+
+
 def of_floor(method, met, name="a", model="linear"):
     parts = {part: [0.5, 0.0 if met else 0.1] for part in ("train", "test")}
     case = {"set": name, "model": model, "target": "recall>=0.9", "seed": 0}
@@ -99,3 +113,19 @@ def test_the_evidence_goes_round_the_data_sets(program):
         assert len(set(runs)) == len(runs), stage
         first = 1 if stage == "longer" else sets  # which finishes a set before the next one
         assert len({run.dataset for run in runs[:sets]}) == first, stage
+
+
+def test_methods_without_a_value_for_every_case_have_no_mean(program):
+    values = {
+        ("ensemble", "f1"): [0.5, 0.7],
+        ("lightgbm, tuned", "f1"): [0.6, 0.6],
+        ("ensemble", "mcc"): [0.4, 0.4],
+    }
+    rows = [
+        {"set": "a", "seed": seed, "metric": metric, "method": method, "value": value}
+        for (method, metric), found in values.items()
+        for seed, value in enumerate(found)
+    ]
+    facts = program("results_rare").facts(rows)
+    assert "| LightGBM, tuned | 0.600 | – | 1 of 2 |" in facts["rare_large"]
+    assert "| a | 0.500, 0.700 | 0.600, 0.600 |" in facts["rare_large_by_set"]

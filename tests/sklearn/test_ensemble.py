@@ -28,6 +28,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import metricfit as mf
 from metricfit.sklearn import MetricEnsemble, best_cut
 from metricfit.sklearn.crossfit import make_folds
+from metricfit.sklearn.defaults import default_members
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +89,17 @@ def test_by_default_it_takes_arrays_of_objects():
     X = np.array([[1.0, "a"], [None, "b"], [3.0, None], [4.0, "b"]] * 20, dtype=object)
     y = np.tile([0, 1, 0, 1], 20)
     assert MetricEnsemble(cv=2, random_state=0).fit(X, y).score(X, y) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("rows", "positives", "regularised"),
+    [(20_000, 999, True), (20_000, 19_500, True), (20_000, 1000, False), (10_000, 100, False)],
+)
+def test_trees_are_regularised_where_few_of_many_rows_could_decide_when_to_stop(rows, positives, regularised):
+    labels = (np.arange(rows) < positives).astype(np.int64)
+    trees = dict(default_members(mf.f1, np.zeros((rows, 1)), labels))["trees"][-1]
+    assert (trees.early_stopping is False) == regularised
+    assert (trees.l2_regularization > 0.0) == regularised
 
 
 def test_dates_and_sparse_tables_are_not_for_the_default_members():
@@ -293,6 +305,7 @@ def test_the_score_of_each_member_is_printed(data, capsys):
         ({"cv": [([0, 1], [2, 3]), ([0, 1, 4], [2, 3])]}, ValueError, "more than once|one class only"),
         ({"pos_label": "yes"}, ValueError, "is not in the target"),
         ({"estimators": []}, TypeError, "must be a list of classifiers"),
+        ({"estimators": [GaussianNB]}, TypeError, r"not its class; give GaussianNB\(\)"),
         ({"estimators": [3]}, TypeError, "a member must be a classifier, not 3"),
         (
             {"estimators": [("a", GaussianNB()), ("a", GaussianNB())]},

@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from scipy.sparse import csr_array
@@ -199,6 +200,9 @@ def test_a_label_that_no_row_has_is_never_predicted(labels):
     [
         ([["a"], ["a", "b"]] * 20, "MultiLabelBinarizer"),
         (["a", "b", "c", None] * 10, "the target is missing in 10 of 40 rows"),
+        ([0.0, 1.0, np.nan, 1.0] * 10, "the target is missing in 10 of 40 rows"),
+        (pd.Series([True, False, None, True] * 10, dtype="boolean"), "is missing in 10 of 40 rows"),
+        (pd.Series(["a", "b", "c", None] * 10, dtype="string"), "is missing in 10 of 40 rows"),
         (np.eye(40, 3) * 2, "columns of several labels must hold 0 and 1"),
     ],
 )

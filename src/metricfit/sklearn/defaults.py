@@ -16,6 +16,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEnc
 
 from metricfit import Metric
 from metricfit.sklearn.classifier import MetricClassifier
+from metricfit.sklearn.inputs import is_missing
 
 __all__ = ["EmptyColumnsToZero", "default_members"]
 
@@ -26,6 +27,10 @@ TREE_CATEGORIES = 254
 # With fewer rows of a class than this, the network is trained for a fixed number of epochs.
 FEW = 20
 EPOCHS = 30
+# With more rows than this, scikit-learn's trees hold out a tenth of them to stop early.
+STOPPED = 10_000
+# Of this many rows of the rarer class, a tenth is too few to decide when to stop.
+RARE = 1000
 
 
 def default_members(metric: Metric, X: Any, labels: npt.NDArray[np.int64]) -> list[tuple[str, Any]]:
@@ -33,7 +38,8 @@ def default_members(metric: Metric, X: Any, labels: npt.NDArray[np.int64]) -> li
 
     Numbers and truth values are taken as they are, anything else as categories. For the network, missing
     numbers are replaced by the median and marked, numbers are standardised and categories are made into
-    columns of 0 and 1. The trees take missing numbers and categories themselves.
+    columns of 0 and 1. The trees take missing numbers and categories themselves. With more than 10,000 rows,
+    but less than 1,000 of a class, they are regularised instead of stopped early.
 
     Parameters
     ----------
@@ -55,7 +61,8 @@ def default_members(metric: Metric, X: Any, labels: npt.NDArray[np.int64]) -> li
             "the default members need a dense table; give X.toarray(), or estimators that take sparse ones"
         )
     numbers, words = _columns(X)
-    few = np.bincount(labels, minlength=2).min() < FEW
+    rarer = int(np.bincount(labels, minlength=2).min())
+    few = rarer < FEW
     # The ensemble chooses the threshold for all members, so a threshold of the network would only take time.
     training: dict[str, Any] = {"cut": "zero"}
     if few:  # with few rows, none are held out to choose the epoch
@@ -71,7 +78,10 @@ def default_members(metric: Metric, X: Any, labels: npt.NDArray[np.int64]) -> li
     )
     plain = make_pipeline(_plain(), EmptyColumnsToZero())
     trees = ColumnTransformer([("words", _codes(), words), ("numbers", plain, numbers)])
-    booster = HistGradientBoostingClassifier(categorical_features=list(range(len(words))) or None)
+    growing: dict[str, Any] = {}
+    if len(labels) > STOPPED and rarer < RARE:
+        growing = {"early_stopping": False, "l2_regularization": 1.0, "max_features": 0.5}
+    booster = HistGradientBoostingClassifier(categorical_features=list(range(len(words))) or None, **growing)
     return [
         ("network", Pipeline([("table", network), ("classifier", MetricClassifier(metric, **training))])),
         ("trees", Pipeline([("table", trees), ("classifier", booster)])),
@@ -129,9 +139,7 @@ def _text(value: Any) -> str | None:
             f"a column holds a {type(value).__name__}, but the argument must be a string or a number in "
             "every row; take such columns apart, or leave them out"
         )
-    # NaN and NaT differ from themselves; pandas' own NA compares to nothing.
-    missing = value is None or type(value).__name__ == "NAType" or value != value
-    return None if missing else str(value)
+    return None if is_missing(value) else str(value)
 
 
 def _one_hot() -> Pipeline:

@@ -15,10 +15,23 @@ __all__ = [
     "CUTS",
     "check_settings",
     "constrained_metric",
+    "is_missing",
     "refuse_masked",
 ]
 
 CUTS = get_args(CutRule)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value of a table or a target stands for a missing one.
+
+    Examples
+    --------
+    >>> [is_missing(value) for value in (None, float("nan"), np.datetime64("NaT"), 0, "")]
+    [True, True, True, False, False]
+    """
+    # NaN and NaT differ from themselves; pandas' own NA compares to nothing.
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
 def refuse_masked(**given: Any) -> None:

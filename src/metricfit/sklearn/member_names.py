@@ -48,6 +48,8 @@ def _pair(estimator: Any) -> tuple[str | None, Any]:
             )
     else:
         name, classifier = None, estimator
+    if isinstance(classifier, type):
+        raise TypeError(f"a member must be a classifier, not its class; give {classifier.__name__}()")
     if not hasattr(classifier, "fit") or not hasattr(classifier, "get_params"):
         raise TypeError(f"a member must be a classifier, not {classifier!r}")
     return name, classifier

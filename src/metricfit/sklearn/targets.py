@@ -12,6 +12,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from metricfit import Metric
+from metricfit.sklearn.inputs import is_missing
 
 __all__ = [
     "Target",
@@ -111,8 +112,10 @@ def check_labels(y: Any) -> None:
             "y holds lists of different lengths; for several labels per row give one column of 0 and 1 per "
             "label, as sklearn.preprocessing.MultiLabelBinarizer makes them"
         ) from error
-    if values.dtype == object and values.ndim == 1:
-        missing = sum(value is None or value != value for value in values)
+    if values.dtype.kind in "Of" and values.ndim and len(values):
+        rows = values.reshape(len(values), -1)
+        gaps = np.isnan(rows) if values.dtype.kind == "f" else np.frompyfunc(is_missing, 1, 1)(rows)
+        missing = int(gaps.astype(bool).any(axis=1).sum())
         if missing:
             raise ValueError(
                 f"the target is missing in {missing} of {len(values)} rows; leave these rows out"
