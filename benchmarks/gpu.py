@@ -88,7 +88,7 @@ def device_stage(
         report.add("graph", lambda: graph_section(device))
     for count, n, sets in cases[:3]:
         few = min(sets, 4)
-        for threads in THREADS.get(n, (32, 96) if device.type == "cuda" else (1, 3)):
+        for threads in THREADS.get(n, (32, 96)):
             report.add(
                 f"kernel {count}x{n} threads {threads}",
                 lambda c=count, n=n, s=few, t=threads: kernel_row("f1", c, n, s, device, t),

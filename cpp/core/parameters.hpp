@@ -5,6 +5,8 @@
 // the benchmark's. Changing them one at a time had not improved any of them. "By hand" means: no search is on record.
 #pragma once
 
+#include "execution.hpp"
+
 namespace metricfit {
 
 // Largest number of set sizes that each player may have in play as full columns. The optimal mixtures use 2 to 20.
@@ -121,6 +123,18 @@ constexpr int RADIUS_PARTS = 11, RADIUS_PARTS_P = 20, RADIUS_PARTS_LATE = 29;
 constexpr int GROUPED_FROM = 6;
 
 }  // namespace metricfit::parameters::solver
+
+namespace metricfit::parameters::attempts {
+
+// Runs of the method on a device, each if those before missed: what is added to the curvature in a Newton step, how many
+// times the usual number of steps are allowed, and the share of the tolerance that is aimed at. The same numbers as
+// metricfit.solving.fast has.
+constexpr int COUNT = 6;
+METRICFIT_INLINE constexpr double regularisation(int attempt) { return attempt % 3 == 0 ? 1e-6 : attempt % 3 == 1 ? 1e-8 : 1e-4; }
+METRICFIT_INLINE constexpr int patience(int attempt) { return attempt % 3 == 0 ? 1 : 4; }
+METRICFIT_INLINE constexpr double target(int attempt) { return attempt < 3 ? 0.99 : 0.1; }
+
+}  // namespace metricfit::parameters::attempts
 
 namespace metricfit::parameters::stepping {
 

@@ -96,6 +96,8 @@ struct Workspace {
     double* coupling = nullptr;      // the matrices of eight items while they are factorised
     double *pull = nullptr, *seen = nullptr, *free = nullptr, *met = nullptr;  // (G / 8, A / 4, 4, 8) each, see items.hpp
     Matrix scratch;                  // (A, G)
+    Matrix team_factor;              // (teams, A)
+    MatrixView<int> team_order;      // (teams, G)
     double *factor = nullptr, *factor_2 = nullptr;  // (max(A, G + 4))
     double* factors = nullptr;       // (G + 4, 4)
     int *order = nullptr, *order_2 = nullptr;       // (G + 1)

@@ -28,6 +28,9 @@ def on_device(logits: Tensor, settings: Settings) -> bool:
         return True
     if settings.solver != "auto" or not logits.is_cuda or settings.why_not_on_device():
         return False
+    if settings.metric.constraints and settings.infeasible == "error":
+        # The host can raise an exception for constraints that cannot be met; the device only returns NaN.
+        return False
     n = logits.shape[0]
     groups = settings.group_count(n)
     return 0 < n <= groups * DEVICE_ITEMS
