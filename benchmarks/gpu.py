@@ -43,7 +43,7 @@ import metricfit as mf
 
 # The table: games at a time, items, sets of games that are timed in turn.
 CASES = ((256, 32, 1), (1, 128, 16), (64, 128, 4), (1, 1024, 4))
-THREADS = {32: (128, 192, 256, 384), 128: (192, 256, 384), 1024: (256, 384)}
+THREADS = {32: (64, 128, 256), 128: (128, 256), 1024: (256,)}
 # Sizes that fill the threads of a warp, and sizes that do not.
 AGREEMENT = ((8, 64), (32, 64), (33, 64), (128, 32))
 

@@ -19,10 +19,12 @@
 #define METRICFIT_INLINE __device__ __forceinline__
 #define METRICFIT_FUNCTION static __device__ __noinline__
 #define METRICFIT_UNROLL _Pragma("unroll")
+#define METRICFIT_ROLLED _Pragma("unroll 1")
 #else
 #define METRICFIT_INLINE inline __attribute__((always_inline))
 #define METRICFIT_FUNCTION inline
 #define METRICFIT_UNROLL _Pragma("GCC unroll 8")
+#define METRICFIT_ROLLED
 #endif
 #define METRICFIT_RESTRICT __restrict__
 
@@ -37,6 +39,14 @@ inline namespace METRICFIT_TARGET {}
 }  // namespace metricfit
 
 namespace metricfit::METRICFIT_TARGET {
+
+// Whether the chain is filtered by panels, which takes memory of its own; see gpu/filtering.hpp. METRICFIT_BLOCK_KERNELS: the
+// linear algebra for a block, by one thread, on the CPU.
+#if defined(METRICFIT_BLOCK) || defined(METRICFIT_BLOCK_KERNELS)
+constexpr bool FILTERS_BY_PANELS = true;
+#else
+constexpr bool FILTERS_BY_PANELS = false;
+#endif
 
 // Two results of one reduction.
 struct Pair {
@@ -110,8 +120,9 @@ template <class F>
 METRICFIT_INLINE void by_lanes(F f) {
     f();
 }
-// The sum of the first `count` lanes' numbers, for these lanes.
-METRICFIT_INLINE double lane_sum(double own, int) { return own; }
+// Memory that the lanes of a warp share, and where they wait for each other before they read it.
+#define METRICFIT_SHARED
+METRICFIT_INLINE void lanes_meet() {}
 
 // use(row, k, total) with the N sums over the columns of what add(row, column, totals) adds to totals[k].
 template <int N, class Add, class Use>
@@ -158,6 +169,14 @@ METRICFIT_INLINE double sum(int rows, int columns, F f) {
     }
     return total;
 }
+
+// Parts of a reduction over several loops: own_sum() and own_maxima() are what this thread has of a loop, and the sums and maxima
+// of all are what the threads have together. There is no barrier in between.
+template <class F>
+METRICFIT_INLINE double own_sum(int rows, int columns, F f) {
+    return sum(rows, columns, f);
+}
+METRICFIT_INLINE double sum_of_all(double own) { return own; }
 
 // Both sums of a Pair f(i).
 template <class F>
@@ -223,6 +242,11 @@ METRICFIT_INLINE Pair maxima(int rows, int columns, F f) {
     }
     return {first[0], second[0]};
 }
+template <class F>
+METRICFIT_INLINE Pair own_maxima(int rows, int columns, F f) {
+    return maxima(rows, columns, f);
+}
+METRICFIT_INLINE Pair maxima_of_all(Pair own) { return own; }
 
 }  // namespace metricfit::METRICFIT_TARGET
 #endif

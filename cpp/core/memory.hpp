@@ -93,6 +93,7 @@ METRICFIT_FUNCTION Workspace lay_out_workspace(Arena& arena, const Shape& shape,
     const int rank = larger(4, smaller(most_rank, fitting) / 4 * 4);
     const int width = whole_eights(2 * columns + constraints), border = whole_eights(4 * columns + 4 + constraints);
     const int along = larger(columns, groups + 4);
+    const int panels = FILTERS_BY_PANELS ? (sets + parameters::panels::SETS - 1) / parameters::panels::SETS : 1;
     Workspace w;
     w.adversary = lay_out_side(arena, groups);
     w.predictor = lay_out_side(arena, groups);
@@ -130,7 +131,9 @@ METRICFIT_FUNCTION Workspace lay_out_workspace(Arena& arena, const Shape& shape,
     w.running = arena.take<double>(columns + LANES);
     w.running_2 = arena.take<double>(columns + 2);
     w.running_3 = arena.take<double>(columns + 2);
-    w.filtered = arena.take<double>(static_cast<std::size_t>(columns) * (2 * width + LANES));
+    w.filtered = arena.take<double>(static_cast<std::size_t>(panels) * columns * (2 * width + LANES));
+    w.passing = arena.take<double>(static_cast<std::size_t>(panels) * columns * columns);
+    w.carried = arena.matrix(panels, columns);
     w.share = arena.take<double>(std::size_t{LANES} * (rank + 1) * width);
     w.observed = arena.take<double>(2 * width + LANES);
     w.kalman_gain = arena.matrix(sets, columns);

@@ -136,6 +136,13 @@ METRICFIT_INLINE constexpr double target(int attempt) { return attempt < 3 ? 0.9
 
 }  // namespace metricfit::parameters::attempts
 
+namespace metricfit::parameters::panels {
+
+// Sets of the chain that a GPU's thread filters one after the other. By hand.
+constexpr int SETS = 16;
+
+}  // namespace metricfit::parameters::panels
+
 namespace metricfit::parameters::stepping {
 
 // Largest correction of a product, in units of the product itself. Where the affine step would overshoot many times, its
@@ -219,6 +226,8 @@ namespace metricfit::parameters::pricing {
 constexpr int NEARLY_SORTED = 8;
 // Levels that are tried for a least total before groups are sorted. By hand.
 constexpr int MOST_LEVELS = 12;
+// The same where a warp looks for the level and sorts nothing. A guard.
+constexpr int MOST_HALVINGS = 60;
 // Levels after the first that a bound which is enough is still improved by, unless it is off by one item at most. Mixtures
 // of strategies prove less if bounds are just enough: without this, games with a constraint on the precision took 3 %
 // (n = 100) to 10 % (n = 400) more steps. By hand.

@@ -56,22 +56,29 @@ METRICFIT_FUNCTION double least_total(const double* value, const double* weight,
     struct Line {
         double level, total, slope;
     };
-    Line low = {-INFINITY, 0.0, 0.0}, high = {INFINITY, 0.0, 0.0};
-    int place = ranking.place;
-    double level = value[order[place]], best = -INFINITY;
-    for (int trial = 0; trial < MOST_LEVELS; ++trial) {
+    const auto line_at = [=](double level) {
         const Pair found = sums(groups, [=](int g) {
             return Pair{weight[g] * smaller(value[g] - level, 0.0), value[g] <= level ? weight[g] : 0.0};
         });
-        const Line line = {level, size * level + found.first, size - found.second};
+        return Line{level, size * level + found.first, size - found.second};
+    };
+    Line low = {-INFINITY, 0.0, 0.0}, high = {INFINITY, 0.0, 0.0};
+    // Where the lines meet.
+    const auto crossing = [&] {
+        const double rise = high.total - low.total - high.slope * (high.level - low.level);
+        return low.level + rise / (low.slope - high.slope);
+    };
+    int place = ranking.place;
+    double level = value[order[place]], best = -INFINITY;
+    for (int trial = 0; trial < MOST_LEVELS; ++trial) {
+        const Line line = line_at(level);
         best = larger(best, line.total);
         if (line.slope == 0.0) return best;
         if (best >= enough && (std::fabs(line.slope) <= 1.0 || trial > IMPROVING_LEVELS)) return best;
         if (line.slope == low.slope || line.slope == high.slope) return best;
         (line.slope > 0.0 ? low : high) = line;
         if (low.level > -INFINITY && high.level < INFINITY) {
-            const double rise = high.total - low.total - high.slope * (high.level - low.level);
-            level = low.level + rise / (low.slope - high.slope);
+            level = crossing();
         } else {
             const int away = static_cast<int>(line.slope > 0.0 ? std::ceil(line.slope) : std::floor(line.slope));
             place = smaller(larger(place + away, 0), groups - 1);
@@ -80,6 +87,22 @@ METRICFIT_FUNCTION double least_total(const double* value, const double* weight,
         if (low.level < level && level < high.level) continue;
         if (low.level > -INFINITY && high.level < INFINITY) return best;
         break;
+    }
+    if constexpr (MOST_TEAMS > 1) {
+        // One thread would sort for long: the best level lies between the least and the largest value.
+        const Pair ends = maxima(1, groups, [=](int, int g) { return Pair{-value[g], value[g]}; });
+        if (low.level == -INFINITY) low = line_at(-ends.first);
+        if (high.level == INFINITY) high = line_at(ends.second);
+        best = larger(best, larger(low.total, high.total));
+        for (int trial = 0; trial < MOST_HALVINGS && low.slope > 0.0 && high.slope < 0.0; ++trial) {
+            level = trial % 2 == 0 ? crossing() : 0.5 * (low.level + high.level);
+            if (!(low.level < level && level < high.level)) break;
+            const Line line = line_at(level);
+            best = larger(best, line.total);
+            if (line.slope == 0.0 || (trial % 2 == 0 && (line.slope == low.slope || line.slope == high.slope))) break;
+            (line.slope > 0.0 ? low : high) = line;
+        }
+        return best;
     }
     once([&] { sort_by(value, order, groups); });
     double total = 0.0;

@@ -91,14 +91,14 @@ METRICFIT_FUNCTION Progress begin(const Problem& whole, Room& room, Workspace& w
     return now;
 }
 
-// Sum of one player's products, and how many there are; items count for less.
+// Sum of one player's products, of which this thread adds its part, and how many there are; items count for less.
 METRICFIT_FUNCTION Pair products(const Problem& problem, const Columns& columns, double total_weight) {
     const double* weight = problem.weight;
-    const double items = sum(columns.used, problem.groups, [&](int a, int i) {
+    const double items = own_sum(columns.used, problem.groups, [&](int a, int i) {
         const double inside = columns.inside[a][i] * columns.dual_inside[a][i];
         return weight[i] * (inside + columns.outside[a][i] * columns.dual_outside[a][i]);
     });
-    const double masses = sum(columns.used, [&](int a) { return columns.mass[a] * columns.dual_mass[a]; });
+    const double masses = own_sum(1, columns.used, [&](int, int a) { return columns.mass[a] * columns.dual_mass[a]; });
     return {items + masses, columns.used * (2.0 * parameters::path::ITEM_SHARE * total_weight + 1.0)};
 }
 
@@ -110,9 +110,10 @@ METRICFIT_FUNCTION void measure(Progress& now, const Iterate& it) {
     const Pair own = products(problem, it.adversary, total_weight), other = products(problem, it.predictor, total_weight);
     const double* ends = it.adversary.mass + MAX_COLUMNS;
     const double* dual_ends = it.adversary.dual_mass + MAX_COLUMNS;
-    now.gap = own.first + other.first + ends[0] * dual_ends[0] + ends[1] * dual_ends[1];
-    now.gap += sum(sets, [&](int j) { return it.chain_mass[j] * it.chain_slack[j]; });
-    now.gap += sum(problem.constraints, [&](int c) { return it.multiplier[c] * it.multiplier_slack[c]; });
+    double gap = own.first + other.first;
+    gap += own_sum(1, sets, [&](int, int j) { return it.chain_mass[j] * it.chain_slack[j]; });
+    gap += own_sum(1, problem.constraints, [&](int, int c) { return it.multiplier[c] * it.multiplier_slack[c]; });
+    now.gap = sum_of_all(gap) + ends[0] * dual_ends[0] + ends[1] * dual_ends[1];
     now.pairs = own.second + other.second + 2.0 + sets + problem.constraints;
 }
 

@@ -103,6 +103,8 @@ struct Workspace {
     int *order = nullptr, *order_2 = nullptr;       // (G + 1)
     double *running = nullptr, *running_2 = nullptr, *running_3 = nullptr;  // (A + 2)
     double* filtered = nullptr;      // mean of the chain's random walk
+    double* passing = nullptr;       // (panels, A, A) and what the panels of gpu/filtering.hpp make of it
+    Matrix carried;                  // (panels, A)
     double* share = nullptr;         // what the chain sees of eight items, item by item
     double* observed = nullptr;
     Matrix kalman_gain;              // (G + 1, A)

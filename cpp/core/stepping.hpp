@@ -62,22 +62,22 @@ METRICFIT_FUNCTION void centre(const Pairs& pairs, double target, Lengths length
     });
 }
 
-// Largest relative decrease of variables and of their duals.
-METRICFIT_FUNCTION Lengths decrease(const Pairs& pairs) {
+// Largest relative decrease of variables and of their duals that this thread sees.
+METRICFIT_INLINE Lengths decrease(const Pairs& pairs) {
     double *x = pairs.x, *z = pairs.z, *comp = pairs.comp;
     const double* dx = pairs.dx;
-    const Pair most = maxima(1, pairs.count, [=](int, int j) {
+    const Pair most = own_maxima(1, pairs.count, [=](int, int j) {
         const double t = dx[j] / x[j];
         return Pair{-t, t - comp[j] / z[j]};
     });
     return {most.first, most.second};
 }
 
-// Complementarity after a step of these lengths.
-METRICFIT_FUNCTION double gap_after(const Pairs& pairs, Lengths lengths) {
+// Complementarity after a step of these lengths: this thread's part.
+METRICFIT_INLINE double gap_after(const Pairs& pairs, Lengths lengths) {
     double *x = pairs.x, *z = pairs.z, *comp = pairs.comp;
     const double *dx = pairs.dx, own = lengths.own, dual = lengths.dual;
-    return sum(pairs.count, [=](int j) {
+    return own_sum(1, pairs.count, [=](int, int j) {
         return (x[j] + own * dx[j]) * (z[j] + dual * (comp[j] - z[j] * dx[j] / x[j]));
     });
 }
@@ -146,17 +146,17 @@ METRICFIT_FUNCTION void centre(const Marginals& m, int groups, double target, Le
     });
 }
 
-METRICFIT_FUNCTION Lengths decrease(const Marginals& m, int groups, bool correct) {
+METRICFIT_INLINE Lengths decrease(const Marginals& m, int groups, bool correct) {
     Pair most;
     if (correct) {
-        most = maxima(m.columns.used, groups, [&](int a, int i) {
+        most = own_maxima(m.columns.used, groups, [&](int a, int i) {
             const ColumnStep c = column_of(m, a);
             const double t = c.dx[i] * c.per_x[i], u = (c.dm - c.dx[i]) * c.per_y[i];
             const double z = c.z[i], v = c.v[i], per = 1.0 / (z * v);  // one division for two
             return Pair{-smaller(t, u), larger(t - c.comp_x[i] * v * per, u - c.comp_y[i] * z * per)};
         });
     } else {
-        most = maxima(m.columns.used, groups, [&](int a, int i) {
+        most = own_maxima(m.columns.used, groups, [&](int a, int i) {
             const ColumnStep c = column_of(m, a);
             const double t = c.dx[i] * c.per_x[i], u = (c.dm - c.dx[i]) * c.per_y[i];
             return Pair{-smaller(t, u), 1.0 + larger(t, u)};
@@ -165,10 +165,10 @@ METRICFIT_FUNCTION Lengths decrease(const Marginals& m, int groups, bool correct
     return {most.first, most.second};
 }
 
-// Complementarity after an affine step of these lengths.
-METRICFIT_FUNCTION double affine_gap(const Marginals& m, int groups, const double* weight, Lengths lengths) {
+// Complementarity after an affine step of these lengths: this thread's part.
+METRICFIT_INLINE double affine_gap(const Marginals& m, int groups, const double* weight, Lengths lengths) {
     const double own = lengths.own, dual = lengths.dual;
-    return sum(m.columns.used, groups, [&](int a, int i) {
+    return own_sum(m.columns.used, groups, [&](int a, int i) {
         const ColumnStep c = column_of(m, a);
         const double t = c.dx[i] * c.per_x[i], u = (c.dm - c.dx[i]) * c.per_y[i];
         const double inside = c.x[i] * c.z[i] * (1.0 + own * t) * (1.0 - dual * (1.0 + t));
@@ -230,14 +230,15 @@ METRICFIT_FUNCTION Lengths decrease(const Step& step, bool correct) {
     };
     for (const Marginals& m : step.marginals) include(m.lengths(decrease(m, step.groups, correct)));
     for (const Pairs& pairs : step.pairs) include(pairs.lengths(decrease(pairs)));
-    return most;
+    const Pair all = maxima_of_all({most.own, most.dual});
+    return {all.first, all.second};
 }
 
 METRICFIT_FUNCTION double affine_gap(const Step& step, Lengths lengths) {
     double total = 0.0;
     for (const Marginals& m : step.marginals) total += affine_gap(m, step.groups, step.weight, m.lengths(lengths));
     for (const Pairs& pairs : step.pairs) total += gap_after(pairs, pairs.lengths(lengths));
-    return total;
+    return sum_of_all(total);
 }
 
 // Move all variables and their duals, prices and levels.

@@ -8,11 +8,23 @@ namespace metricfit::METRICFIT_TARGET {
 
 // target -= factor @ rows[:count], between two columns.
 METRICFIT_FUNCTION void subtract_rows(double* target, const double* factor, Matrix rows, int count, int first, int until) {
-    each(until - first, [=](int offset) {
-        const int x = first + offset;
-        double value = target[x];
-        for (int b = 0; b < count; ++b) value -= factor[b] * rows[b][x];
-        target[x] = value;
+    // Several at once: a thread would wait for each number from far memory.
+    constexpr int AT_ONCE = 4;
+    each((until - first + AT_ONCE - 1) / AT_ONCE, [=](int offset) {
+        const int apart = (until - first + AT_ONCE - 1) / AT_ONCE;
+        double value[AT_ONCE];
+        METRICFIT_UNROLL
+        for (int k = 0; k < AT_ONCE; ++k) value[k] = target[smaller(first + offset + k * apart, until - 1)];
+        METRICFIT_ROLLED
+        for (int b = 0; b < count; ++b) {
+            const double own = factor[b];
+            METRICFIT_UNROLL
+            for (int k = 0; k < AT_ONCE; ++k) value[k] -= own * rows[b][smaller(first + offset + k * apart, until - 1)];
+        }
+        METRICFIT_UNROLL
+        for (int k = 0; k < AT_ONCE; ++k) {
+            if (first + offset + k * apart < until) target[first + offset + k * apart] = value[k];
+        }
     });
 }
 

@@ -67,7 +67,10 @@ METRICFIT_FUNCTION void factorise_alpha(const Problem& problem, const Iterate& i
         });
         each(count, [=](int x) { row[x] = 0.0; });
     }
-    once([&] { w.rank = w.wide = rank > 0 ? rank : 1; });
+    once([&] {
+        w.rank = rank;
+        w.wide = larger(rank, 1);
+    });
     if (rank == 0) {
         each(sets, [&](int j) { w.chain_on[j][0] = 0.0; });
         each(f, [&](int a) { w.cross_on[a][0] = 0.0; });

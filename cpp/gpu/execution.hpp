@@ -7,7 +7,7 @@
 namespace metricfit::METRICFIT_TARGET {
 
 constexpr int WARP = 32;
-constexpr int MOST_WARPS = 16;
+constexpr int MOST_WARPS = 8;
 
 constexpr int MOST_TEAMS = MOST_WARPS;  // TEAMS in solve.hpp
 
@@ -19,11 +19,16 @@ METRICFIT_INLINE int& in_teams() {
 METRICFIT_INLINE int lane() { return static_cast<int>(threadIdx.x) % WARP; }
 METRICFIT_INLINE int thread() { return in_teams() ? lane() : static_cast<int>(threadIdx.x); }
 METRICFIT_INLINE int threads() { return in_teams() ? WARP : static_cast<int>(blockDim.x); }
+// A barrier is for whole warps: lanes that left a loop at different times come together first.
+METRICFIT_INLINE void block_barrier() {
+    __syncwarp();
+    __syncthreads();
+}
 METRICFIT_INLINE void barrier() {
     if (threads() == WARP) {
         __syncwarp();
     } else {
-        __syncthreads();
+        block_barrier();
     }
 }
 
@@ -37,9 +42,9 @@ METRICFIT_INLINE void each(int count, F f) {
 }
 
 METRICFIT_INLINE void set_teams(bool value) {
-    __syncthreads();
+    block_barrier();
     if (threadIdx.x == 0) in_teams() = value;
-    __syncthreads();
+    block_barrier();
 }
 
 template <class F>
@@ -57,12 +62,8 @@ METRICFIT_INLINE void by_lanes(F f) {
     if (thread() < WARP) f();
     barrier();
 }
-METRICFIT_INLINE double lane_sum(double own, int count) {
-    for (int distance = 1; distance < count && distance < WARP; distance *= 2) {
-        own += __shfl_xor_sync(0xffffffffu, own, distance);
-    }
-    return own;
-}
+#define METRICFIT_SHARED __shared__
+METRICFIT_INLINE void lanes_meet() { __syncwarp(); }
 
 template <class F>
 METRICFIT_INLINE void each_now(int count, F f) {
@@ -71,24 +72,36 @@ METRICFIT_INLINE void each_now(int count, F f) {
     barrier();
 }
 
-// Rows and columns of a matrix: f(row, column). Neighbouring threads have neighbouring columns.
+// This thread's first entry of a matrix with so many columns, and how far it is to the next. Divisions take many instructions.
+struct Entries {
+    int row, column, down, along;
+};
+METRICFIT_FUNCTION Entries entries_of(int columns) {
+    const int row = thread() / columns, down = threads() / columns;
+    return {row, thread() - row * columns, down, threads() - down * columns};
+}
+
+// f(row, column) for this thread's entries of a matrix. Neighbouring threads have neighbouring columns.
+template <class F>
+METRICFIT_INLINE void own_entries(int rows, int columns, F f) {
+    if (rows <= 0 || columns <= 0) return;
+    Entries at = entries_of(columns);
+#pragma unroll 1
+    while (at.row < rows) {
+        f(at.row, at.column);
+        at.row += at.down;
+        at.column += at.along;
+        if (at.column >= columns) {
+            at.column -= columns;
+            ++at.row;
+        }
+    }
+}
+
 template <class F>
 METRICFIT_INLINE void each(int rows, int columns, F f) {
     barrier();
-    if (rows > 0 && columns > 0) {
-        int r = thread() / columns, c = thread() % columns;
-        const int down = threads() / columns, along = threads() % columns;
-#pragma unroll 1
-        while (r < rows) {
-            f(r, c);
-            r += down;
-            c += along;
-            if (c >= columns) {
-                c -= columns;
-                ++r;
-            }
-        }
-    }
+    own_entries(rows, columns, f);
     barrier();
 }
 
@@ -114,32 +127,43 @@ struct Argument {
     }
 };
 
+// Combines the numbers of the first `count` lanes, as many as a power of two; the others' do not matter.
 template <class Operation>
-METRICFIT_FUNCTION Pair reduce(Pair own, Operation combine) {
-    __shared__ double slots[2 * MOST_WARPS];
-#pragma unroll
-    for (int distance = WARP / 2; distance > 0; distance /= 2) {
+METRICFIT_INLINE Pair reduce_lanes(Pair own, int count, Operation combine) {
+#pragma unroll 1
+    for (int distance = count / 2; distance > 0; distance /= 2) {
         const Pair other = {__shfl_xor_sync(0xffffffffu, own.first, distance),
                             __shfl_xor_sync(0xffffffffu, own.second, distance)};
         // The same order of operands in both lanes, since equal bits are promised to all.
         own = (thread() & distance) == 0 ? combine(own, other) : combine(other, own);
     }
+    return own;
+}
+
+template <class Operation>
+METRICFIT_FUNCTION Pair reduce(Pair own, Operation combine) {
+    __shared__ double slots[2 * MOST_WARPS];
+    __syncwarp();
+    own = reduce_lanes(own, WARP, combine);
     if (threads() == WARP) return own;
     if (thread() % WARP == 0) {
         slots[2 * (thread() / WARP)] = own.first;
         slots[2 * (thread() / WARP) + 1] = own.second;
     }
-    __syncthreads();
+    block_barrier();
+    // Every warp combines what all of them have found, in the same order.
+    const int warps = threads() / WARP;
     Pair whole = {slots[0], slots[1]};
-    for (int w = 1; w < threads() / WARP; ++w) whole = combine(whole, Pair{slots[2 * w], slots[2 * w + 1]});
-    __syncthreads();
+#pragma unroll 1
+    for (int w = 1; w < warps; ++w) whole = combine(whole, Pair{slots[2 * w], slots[2 * w + 1]});
+    block_barrier();
     return whole;
 }
 
 template <class F>
 METRICFIT_INLINE double sum(int count, F f) {
     double total = 0.0;
-#pragma unroll 1
+#pragma unroll 2
     for (int i = thread(); i < count; i += threads()) total += f(i);
     return reduce(Pair{total, 0.0}, Add()).first;
 }
@@ -151,17 +175,22 @@ METRICFIT_INLINE double less_sum(double start, int count, F f) {
 }
 
 template <class F>
-METRICFIT_INLINE double sum(int rows, int columns, F f) {
+METRICFIT_INLINE double own_sum(int rows, int columns, F f) {
     double total = 0.0;
-#pragma unroll 1
-    for (int x = thread(); x < rows * columns; x += threads()) total += f(x / columns, x % columns);
-    return reduce(Pair{total, 0.0}, Add()).first;
+    own_entries(rows, columns, [&](int r, int c) { total += f(r, c); });
+    return total;
+}
+METRICFIT_INLINE double sum_of_all(double own) { return reduce(Pair{own, 0.0}, Add()).first; }
+
+template <class F>
+METRICFIT_INLINE double sum(int rows, int columns, F f) {
+    return sum_of_all(own_sum(rows, columns, f));
 }
 
 template <class F>
 METRICFIT_INLINE Pair sums(int count, F f) {
     Pair total = {0.0, 0.0};
-#pragma unroll 1
+#pragma unroll 2
     for (int i = thread(); i < count; i += threads()) total = Add()(total, f(i));
     return reduce(total, Add());
 }
@@ -178,11 +207,16 @@ METRICFIT_INLINE double maximum(int count, F f) {
 }
 
 template <class F>
-METRICFIT_INLINE Pair maxima(int rows, int columns, F f) {
+METRICFIT_INLINE Pair own_maxima(int rows, int columns, F f) {
     Pair best = {-INFINITY, -INFINITY};
-#pragma unroll 1
-    for (int x = thread(); x < rows * columns; x += threads()) best = Maximum()(best, f(x / columns, x % columns));
-    return reduce(best, Maximum());
+    own_entries(rows, columns, [&](int r, int c) { best = Maximum()(best, f(r, c)); });
+    return best;
+}
+METRICFIT_INLINE Pair maxima_of_all(Pair own) { return reduce(own, Maximum()); }
+
+template <class F>
+METRICFIT_INLINE Pair maxima(int rows, int columns, F f) {
+    return maxima_of_all(own_maxima(rows, columns, f));
 }
 
 template <class F>
@@ -197,8 +231,9 @@ METRICFIT_INLINE int argmax(int count, double least, F f) {
     return best.first > least ? static_cast<int>(best.second) : -1;
 }
 
-METRICFIT_INLINE double warp_sum(double own) {
-#pragma unroll
+METRICFIT_FUNCTION double warp_sum(double own) {
+    __syncwarp();
+#pragma unroll 1
     for (int distance = WARP / 2; distance > 0; distance /= 2) own += __shfl_xor_sync(0xffffffffu, own, distance);
     return own;
 }
@@ -234,33 +269,41 @@ METRICFIT_INLINE auto sum_rows(int rows, int columns, double* room, Term term) {
     return [=](int r) { return room[r]; };
 }
 
-// use(i, term(0) + ... + term(i)) for every i; what use() writes is no part of any term. Threads have neighbouring numbers,
-// and sum them up twice: to learn what comes before them, and to use them.
+// The sum of the numbers of this thread and those before it, and the sum of all.
+METRICFIT_FUNCTION Pair scan(double own) {
+    __shared__ double slots[MOST_WARPS];
+    __syncwarp();
+    double sum = own;
+#pragma unroll 1
+    for (int distance = 1; distance < WARP; distance *= 2) {
+        const double other = __shfl_up_sync(0xffffffffu, sum, distance);
+        if (thread() % WARP >= distance) sum += other;
+    }
+    double whole = __shfl_sync(0xffffffffu, sum, WARP - 1);
+    if (threads() == WARP) return {sum, whole};
+    if (thread() % WARP == 0) slots[thread() / WARP] = whole;
+    block_barrier();
+    whole = 0.0;
+#pragma unroll 1
+    for (int w = 0; w < threads() / WARP; ++w) {
+        if (w == thread() / WARP) sum += whole;
+        whole += slots[w];
+    }
+    block_barrier();
+    return {sum, whole};
+}
+
+// use(i, term(0) + ... + term(i)) for every i; what use() writes is no part of any term.
 template <class Term, class Use>
 METRICFIT_INLINE void running(int count, Term term, Use use) {
-    __shared__ double slots[MOST_WARPS];
-    const int chunk = (count + threads() - 1) / threads();
-    const int first = thread() * chunk < count ? thread() * chunk : count;
-    const int last = first + chunk < count ? first + chunk : count;
-    double own = 0.0;
-    for (int i = first; i < last; ++i) own += term(i);
-    double before = own;
-#pragma unroll
-    for (int distance = 1; distance < WARP; distance *= 2) {
-        const double other = __shfl_up_sync(0xffffffffu, before, distance);
-        if (thread() % WARP >= distance) before += other;
-    }
-    const double of_warp = __shfl_sync(0xffffffffu, before, WARP - 1);
-    before = __shfl_up_sync(0xffffffffu, before, 1);
-    if (thread() % WARP == 0) before = 0.0;
-    if (threads() > WARP) {
-        if (thread() % WARP == 0) slots[thread() / WARP] = of_warp;
-        __syncthreads();
-        for (int w = 0; w < thread() / WARP; ++w) before += slots[w];
-    }
-    for (int i = first; i < last; ++i) {
-        before += term(i);
-        use(i, before);
+    barrier();
+    double before = 0.0;
+#pragma unroll 1
+    for (int first = 0; first < count; first += threads()) {
+        const int i = first + thread();
+        const Pair found = scan(i < count ? term(i) : 0.0);
+        if (i < count) use(i, before + found.first);
+        before += found.second;
     }
     barrier();
 }

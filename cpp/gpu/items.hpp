@@ -96,7 +96,7 @@ METRICFIT_INLINE void couple(const Workspace& w, const Answers& answers, int i) 
             for (int a = 0; a < f; ++a) of_x += w.cross_on[a][r] * w.cross_on[a][k] * w.predictor.inv_diag[a][i];
             for (int b = 0; b < q; ++b) of_y += w.basis[b][r] * w.basis[b][k] * w.adversary.inv_diag[b][i];
             x(r, k) = x(k, r) = of_x;
-            c(r, k) = of_y;
+            c(r, k) = r == k && r >= w.rank ? 1.0 : of_y;  // a factor that is not there; nothing comes of it
         }
     }
     cholesky(c, 0.0);

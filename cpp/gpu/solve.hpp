@@ -34,7 +34,7 @@ struct Batch {
 };
 constexpr double SLACK_TOLERANCE = 5e-10;  // by which a predictor may miss a constraint, for rounding
 constexpr int MOST_OPENINGS = 8;
-constexpr int TEAMS = 16;      // of a block's threads; the host lays out as many, since it counts the memory
+constexpr int TEAMS = 8;       // of a block's threads; the host lays out as many, since it counts the memory
 constexpr int MOST_RANK = 16;  // factors of alpha: an item takes memory like their square
 
 // What a block works on, in shared memory. Numbers in it are written by one thread.

@@ -178,11 +178,14 @@ class OnCuda:
 
 def test_auto_takes_the_gpu_that_holds_the_logits_for_games_it_is_good_at():
     careful = mf.precision_at_recall(0.8)
+    impossible = mf.f1.subject_to(mf.recall >= 0.5, mf.precision <= 0.1)
     assert on_device(OnCuda(64), Settings(mf.f1))
     assert on_device(OnCuda(4096), Settings(mf.f1))  # in groups
-    assert not on_device(OnCuda(4096), Settings(mf.f1, group_size=None))
+    assert not on_device(OnCuda(128), Settings(mf.f1, group_size=None))
     assert not on_device(OnCuda(64), Settings(mf.f1, solver="fast"))
-    assert not on_device(OnCuda(64), Settings(careful))
+    assert on_device(OnCuda(64), Settings(careful))
+    assert not on_device(OnCuda(64), Settings(impossible))  # the host says which constraint cannot be met
+    assert on_device(OnCuda(64), Settings(impossible, infeasible="skip"))
     assert not on_device(OnCuda(0), Settings(mf.f1))
 
 

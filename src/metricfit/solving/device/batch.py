@@ -28,8 +28,8 @@ MOST_WORKSPACE = 8 * 2**30
 """Bytes of work space together; fewer games are solved at a time if they would need more."""
 
 # Threads of a block up to a number of items, as benchmarks/gpu.py found.
-THREADS = ((48, 128), (256, 256))
-MOST_THREADS = 512
+THREADS = ((48, 128),)
+MOST_THREADS = 256
 
 
 class _Batch(ctypes.Structure):
@@ -103,7 +103,7 @@ def solve_games(
     max_iter : int
         Newton steps of the first attempt.
     threads : int, optional
-        Threads of a block on a GPU: a multiple of 32, 512 at most.
+        Threads of a block on a GPU: a multiple of 32, 256 at most.
 
     Examples
     --------

@@ -103,7 +103,7 @@ def compile_kernel(architecture: str) -> bytes:
 
     def compiled() -> bytes:
         logging.getLogger("metricfit").warning(
-            "compiling the solver for the GPU, about half a minute; this happens once per installation"
+            "compiling the solver for the GPU, about a minute; this happens once per installation"
         )
         nvrtc = find_nvrtc()
         return _compile_by_nvcc(architecture) if nvrtc is None else _compile_by_nvrtc(nvrtc, architecture)
