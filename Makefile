@@ -59,8 +59,8 @@ types: $(STAMP) ## check types
 lock: $(STAMP) ## pin what is installed in .venv
 	@$(BIN)/python -m pip freeze --exclude-editable | sed -e 's/+[a-z0-9.]*$$//' | grep -E '^[A-Za-z0-9_.-]+==' > requirements-dev.lock
 
-wheel: $(STAMP) ## build a wheel into dist, with all it needs but Python packages
-	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir build/wheel .
+wheel: $(STAMP) ## build a wheel into dist, with all it needs but Python packages; with the GPU's kernel where there is nvcc
+	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --config-settings=cmake.define.METRICFIT_KERNEL=ON --wheel-dir build/wheel .
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/wheel/metricfit-*.whl
 
 clean: ## remove the environment and all caches

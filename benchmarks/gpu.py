@@ -43,7 +43,7 @@ import metricfit as mf
 
 # The table: games at a time, items, sets of games that are timed in turn.
 CASES = ((256, 32, 1), (1, 128, 16), (64, 128, 4), (1, 1024, 4))
-THREADS = {32: (128, 192, 256, 384), 128: (192, 256, 384), 1024: (256, 384)}
+THREADS = {32: (64, 128, 256), 128: (128, 256), 1024: (256,)}
 # Sizes that fill the threads of a warp, and sizes that do not.
 AGREEMENT = ((8, 64), (32, 64), (33, 64), (128, 32))
 
@@ -88,7 +88,7 @@ def device_stage(
         report.add("graph", lambda: graph_section(device))
     for count, n, sets in cases[:3]:
         few = min(sets, 4)
-        for threads in THREADS.get(n, (32, 96) if device.type == "cuda" else (1, 3)):
+        for threads in THREADS.get(n, (32, 96)):
             report.add(
                 f"kernel {count}x{n} threads {threads}",
                 lambda c=count, n=n, s=few, t=threads: kernel_row("f1", c, n, s, device, t),

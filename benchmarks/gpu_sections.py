@@ -14,7 +14,7 @@ from recorded import recorded_games
 from torch import Tensor, nn
 
 import metricfit as mf
-from metricfit.solving.device import Layout, PlayedGames, solve_games
+from metricfit.solving.device import Layout, SolvedGames, solve_games
 
 TOLERANCE = 1e-4
 
@@ -48,7 +48,7 @@ def rounded(value: float) -> float:
     return float(f"{value:.3g}")
 
 
-def reported(played: PlayedGames) -> dict[str, Any]:
+def reported(played: SolvedGames) -> dict[str, Any]:
     bounds, report = played.bounds.cpu().numpy(), played.report.cpu().numpy()
     return {
         "missed": int((report[:, 0] != 0).sum()),
@@ -66,7 +66,7 @@ def kernel_row(
     for number in range(sets):
         layout, scores = batch(name, n, count, device, number * count)
 
-        def run(layout: Layout = layout, scores: Tensor = scores) -> PlayedGames:
+        def run(layout: Layout = layout, scores: Tensor = scores) -> SolvedGames:
             return solve_games(layout, scores, TOLERANCE, threads=threads)
 
         medians.append(statistics.median(timed(run, device, 3 if n > 500 else 7)))

@@ -61,7 +61,8 @@ METRICFIT_INLINE void subtract_both(double* METRICFIT_RESTRICT target, const dou
 }
 
 // What both players meet and see, `met` and `seen`, from their right-hand sides and from `pull`.
-inline void exchange(const Answers& answers, const Workspace& w) {
+inline void exchange(const Problem& problem, const Iterate& it, const Workspace& w) {
+    const Answers answers = answers_of(problem, it, w);
     for (int eight = 0; eight < eights(answers.groups); ++eight) {
         double *pull = moment(w.pull, w, eight), *free = moment(w.free, w, eight);
         subtract_sum(free, w.basis, w.adversary, answers.q, w.wide, eight, false);
@@ -95,7 +96,8 @@ METRICFIT_INLINE void unmet(Vector (&value)[4], const FourColumns& four, const S
 }
 
 // Steps of a player's columns: inv_diag (rhs - factors @ rows), where `rows` is `met` or `seen`.
-inline void step_columns(const Side& side, Matrix factors, double* rows, const Workspace& w, int count, int groups) {
+inline void step_columns(const Problem& problem, const Workspace& w, const Side& side, Matrix factors, double* rows, int count) {
+    const int groups = problem.groups;
     for (int a = 0; a < count; a += 4) {
         const FourColumns four(a, count);
         for (int i = 0; i < whole_eights(groups); i += WIDTH) {
@@ -110,7 +112,8 @@ inline void step_columns(const Side& side, Matrix factors, double* rows, const W
 }
 
 // Sums of those steps over the items without writing them down: sums[0] weighed by the items' numbers, sums[1] by `out` too.
-inline void sum_steps(const Side& side, Matrix factors, double* rows, const Workspace& w, int count, int groups) {
+inline void sum_steps(const Problem& problem, const Workspace& w, const Side& side, Matrix factors, double* rows, int count) {
+    const int groups = problem.groups;
     for (int a = 0; a < count; a += 4) {
         const FourColumns four(a, count);
         Vector total[LANES] = {};
@@ -158,9 +161,9 @@ inline void answer_items(const Problem& problem, const Iterate& it, const Worksp
         answer_alone(problem, w, q);
         return;
     }
-    exchange(answers_of(problem, it, w), w);
-    step_columns(w.predictor, w.cross_on, w.seen, w, f, problem.groups);
-    step_columns(w.adversary, w.basis, w.met, w, q, problem.groups);
+    exchange(problem, it, w);
+    step_columns(problem, w, w.predictor, w.cross_on, w.seen, f);
+    step_columns(problem, w, w.adversary, w.basis, w.met, q);
 }
 
 }  // namespace metricfit::METRICFIT_TARGET

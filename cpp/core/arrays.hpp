@@ -30,18 +30,18 @@ using Cube = CubeView<double>;
 // Hands out memory in whole cache lines. Without a base it only counts, so the same code measures and lays out.
 class Arena {
 public:
-    explicit Arena(unsigned char* base = nullptr) : base_(base) {}
+    METRICFIT_INLINE explicit Arena(unsigned char* base = nullptr) : base_(base) {}
 
     template <class T>
-    T* take(std::size_t count) {
+    METRICFIT_INLINE T* take(std::size_t count) {
         T* result = base_ ? reinterpret_cast<T*>(base_ + used_) : nullptr;
         used_ += (count * sizeof(T) + LINE - 1) / LINE * LINE;
         return result;
     }
-    Matrix matrix(std::size_t rows, std::size_t columns) {
+    METRICFIT_INLINE Matrix matrix(std::size_t rows, std::size_t columns) {
         return {take<double>(rows * columns), static_cast<std::ptrdiff_t>(columns)};
     }
-    std::size_t used() const { return used_; }
+    METRICFIT_INLINE std::size_t used() const { return used_; }
 
     static constexpr std::size_t LINE = 64;
 

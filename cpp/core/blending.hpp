@@ -33,7 +33,7 @@ METRICFIT_INLINE Top top_at(const Losses& losses, double t) {
 //
 // The largest entry is convex in t and made of straight lines. Those at both ends of an interval meet within it; if no
 // other entry is above them there, that is the place, and else the new one narrows the interval.
-inline double best_share(const Losses& losses) {
+METRICFIT_FUNCTION double best_share(const Losses& losses) {
     double low = 0.0, high = 1.0;
     Top at_low = top_at(losses, low);
     if (at_low.slope >= 0.0) return low;
@@ -66,7 +66,7 @@ METRICFIT_INLINE int place_of(const Columns& columns, int size_index) {
 
 // How much of a new strategy to mix into the one that was kept, by what each of them loses. Where the sizes of both do not
 // fit together, all or nothing.
-inline double share_of(const Columns& kept, const Columns& added, const Losses& losses) {
+METRICFIT_FUNCTION double share_of(const Columns& kept, const Columns& added, const Losses& losses) {
     int together = kept.used;
     for (int a = 0; a < added.used; ++a) together += place_of(kept, added.size_index[a]) == kept.used;
     if (together <= MAX_COLUMNS) return best_share(losses);
@@ -86,13 +86,13 @@ METRICFIT_INLINE void add_items(double* METRICFIT_RESTRICT kept, const double* M
 }
 
 // Move the chain's probabilities to their mixture with new ones, which are of fewer sets.
-inline void mix_chain(double* kept, const double* added, double share, const int* blocks, int groups, int items) {
+METRICFIT_FUNCTION void mix_chain(double* kept, const double* added, double share, const int* blocks, int groups, int items) {
     each(items + 1, [&](int j) { kept[j] = share == 1.0 ? 0.0 : kept[j] * (1.0 - share); });
     each(groups + 1, [&](int g) { kept[blocks[g]] += share * added[g]; });
 }
 
 // Move a player's strategy to its mixture with a new one of these groups, which takes this share.
-inline void mix_columns(Columns& kept, const Columns& added, double share, const int* blocks, int groups, int items) {
+METRICFIT_FUNCTION void mix_columns(Columns& kept, const Columns& added, double share, const int* blocks, int groups, int items) {
     const int before = share == 1.0 ? 0 : kept.used;
     each(before, items, [&](int a, int i) { kept.inside[a][i] *= 1.0 - share; });
     each(before, [&](int a) { kept.mass[a] *= 1.0 - share; });
@@ -118,7 +118,7 @@ inline void mix_columns(Columns& kept, const Columns& added, double share, const
 
 // Mix a new strategy into the one that was kept, if there is one (`known`), and return its share. `losses` becomes what
 // the mixture loses to each of `count` sizes; what the new one does is new_losses + shift.
-inline double blend(Columns& kept, const Columns& added, double* METRICFIT_RESTRICT losses,
+METRICFIT_FUNCTION double blend(Columns& kept, const Columns& added, double* METRICFIT_RESTRICT losses,
                     const double* METRICFIT_RESTRICT new_losses, double shift, int count, bool known, const int* blocks,
                     int groups, int items) {
     const double share = known ? share_of(kept, added, {losses, new_losses, shift, count}) : 1.0;

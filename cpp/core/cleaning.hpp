@@ -1,15 +1,15 @@
 // Exact mixtures of sets out of iterates that are so up to rounding, before they are judged.
 #pragma once
 
-#include "border.hpp"
 #include "growth.hpp"
+#include "kernels.hpp"
 #include "state.hpp"
 
 namespace metricfit::METRICFIT_TARGET {
 
 // Remove rounding from a player's marginals, so that the bounds computed from them are valid. `total` is the sum of all
 // masses.
-inline void tidy_columns(const Problem& problem, Columns& columns, const double* sizes, double total) {
+METRICFIT_FUNCTION void tidy_columns(const Problem& problem, Columns& columns, const double* sizes, double total) {
     const int groups = problem.groups;
     const double* weight = problem.weight;
     if (std::fabs(total - 1.0) > parameters::cleaning::ROUNDING) dilute(columns, 1.0 / total, groups);
@@ -33,7 +33,7 @@ inline void tidy_columns(const Problem& problem, Columns& columns, const double*
 }
 
 // Make both players' strategies exact mixtures of sets.
-inline void tidy(const Problem& problem, Iterate& it) {
+METRICFIT_FUNCTION void tidy(const Problem& problem, Iterate& it) {
     Columns &adversary = it.adversary, &predictor = it.predictor;
     double* chain_mass = it.chain_mass;
     const int sets = problem.groups + 1;
@@ -50,7 +50,7 @@ inline void tidy(const Problem& problem, Iterate& it) {
 //
 // Pool-adjacent-violators, within each label. Averaging never raises a best response, and without constraints the chain's
 // set of this size is one afterwards. It irons out the noise of marginals that ought to be equal.
-inline void pool(const Problem& problem, const Columns& adversary, Workspace& w, int row, Columns& target) {
+METRICFIT_FUNCTION void pool(const Problem& problem, const Columns& adversary, Workspace& w, int row, Columns& target) {
     const int groups = problem.groups, used = adversary.used;
     const double *weight = problem.weight, *positive = problem.positive, *alpha = problem.alpha[row];
     each(used, groups, [&](int b, int i) { target.inside[b][i] = adversary.inside[b][i]; });

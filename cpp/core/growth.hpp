@@ -4,7 +4,7 @@
 // equations no longer hold then is the subject of restoring.hpp.
 #pragma once
 
-#include "border.hpp"
+#include "kernels.hpp"
 #include "running.hpp"
 #include "state.hpp"
 
@@ -21,7 +21,7 @@ namespace metricfit::METRICFIT_TARGET {
 // starts at the guess, if that is between the bounds. Those are right for sizes of one and more. Smaller ones, which there
 // are where items come in blocks, get the lowest price and shares that are too large: with the right ones some games of
 // 1000 items take four times as long.
-inline double central_price(const double* value, const double* weight, int groups, double size, double mass, double mu,
+METRICFIT_FUNCTION double central_price(const double* value, const double* weight, int groups, double size, double mass, double mu,
                             double guess, double precision) {
     const double sharpness = mass / mu;
     const double total = sum(groups, [=](int i) { return weight[i]; });
@@ -62,7 +62,7 @@ METRICFIT_INLINE void enter(Columns& columns, int a, int size_index, double mass
 
 // Put a column of this mass into play, centred at what each item costs (value); returns its central price, which the
 // column gets with the opposite sign, and fills in the items' shares.
-inline double open_column(const Problem& problem, Columns& columns, int size_index, const double* METRICFIT_RESTRICT value,
+METRICFIT_FUNCTION double open_column(const Problem& problem, Columns& columns, int size_index, const double* METRICFIT_RESTRICT value,
                           double size, double mass, double mu, double* METRICFIT_RESTRICT share) {
     const int a = columns.used, groups = problem.groups;
     mu *= parameters::path::ITEM_SHARE;
@@ -86,7 +86,7 @@ inline double open_column(const Problem& problem, Columns& columns, int size_ind
 }
 
 // Scale a player's columns to make room for a new one.
-inline void dilute(Columns& columns, double factor, int groups) {
+METRICFIT_FUNCTION void dilute(Columns& columns, double factor, int groups) {
     const int used = columns.used;
     each(used, groups, [&](int a, int i) { columns.inside[a][i] *= factor; });
     each(used, groups, [&](int a, int i) { columns.outside[a][i] *= factor; });
@@ -95,7 +95,7 @@ inline void dilute(Columns& columns, double factor, int groups) {
 }
 
 // What each item costs the adversary in a set of this size, against the predictor.
-inline void item_costs(const Problem& problem, const Iterate& it, Workspace& w, int column,
+METRICFIT_FUNCTION void item_costs(const Problem& problem, const Iterate& it, Workspace& w, int column,
                        double* METRICFIT_RESTRICT cost) {
     const int groups = problem.groups;
     const double* alpha = problem.alpha_t[column];
@@ -109,7 +109,7 @@ inline void item_costs(const Problem& problem, const Iterate& it, Workspace& w, 
 }
 
 // Let the adversary play sets of this size too.
-inline void add_adversary(const Problem& problem, Iterate& it, Workspace& w, int column, double mass, double mu) {
+METRICFIT_FUNCTION void add_adversary(const Problem& problem, Iterate& it, Workspace& w, int column, double mass, double mu) {
     dilute(it.adversary, 1.0 - mass, problem.groups);
     double* cost = w.scratch[0];
     item_costs(problem, it, w, column, cost);
@@ -117,7 +117,7 @@ inline void add_adversary(const Problem& problem, Iterate& it, Workspace& w, int
 }
 
 // Minus what each item earns the predictor in a set of this size, against this adversary.
-inline void item_losses(const Problem& problem, const Columns& adversary, const double* multiplier, Workspace& w, int row,
+METRICFIT_FUNCTION void item_losses(const Problem& problem, const Columns& adversary, const double* multiplier, Workspace& w, int row,
                         double* METRICFIT_RESTRICT loss) {
     const double* alpha = problem.alpha[row];
     double bonus = 0.0;
@@ -132,7 +132,7 @@ inline void item_losses(const Problem& problem, const Columns& adversary, const 
 // The new column interpolates between its neighbours among the sizes in play, whose masses shrink accordingly: every item
 // keeps its probability, and since the tables are smooth in the size, the payoffs hardly change. False if the neighbours
 // are too rare to give `least` mass.
-inline bool split_column(const Problem& problem, Iterate& it, Workspace& w, int size_index, double mu, double least,
+METRICFIT_FUNCTION bool split_column(const Problem& problem, Iterate& it, Workspace& w, int size_index, double mu, double least,
                          bool of_adversary) {
     Columns& columns = of_adversary ? it.adversary : it.predictor;
     const double* sizes = of_adversary ? problem.adversary_sizes : problem.predictor_sizes;
@@ -190,7 +190,7 @@ struct Range {
 
 // Fill in how much of the chain's sets near this size makes sets of this size on average: half of their probability on one
 // side, and on the other as much as balances it.
-inline Range nearby(const Problem& problem, const double* chain_mass, int row, double* METRICFIT_RESTRICT share) {
+METRICFIT_FUNCTION Range nearby(const Problem& problem, const double* chain_mass, int row, double* METRICFIT_RESTRICT share) {
     const int groups = problem.groups;
     const double *sizes = problem.predictor_sizes, size = sizes[row];
     const int* chain = problem.chain;
@@ -217,7 +217,7 @@ inline Range nearby(const Problem& problem, const double* chain_mass, int row, d
 //
 // The new column gets a little of everything, spread as on the central path, and most of its mass from the chain's sets of
 // about its size: what items are worth to the adversary hardly changes by that.
-inline void add_predictor(const Problem& problem, Iterate& it, Workspace& w, int row, double mass, double mu) {
+METRICFIT_FUNCTION void add_predictor(const Problem& problem, Iterate& it, Workspace& w, int row, double mass, double mu) {
     Columns& predictor = it.predictor;
     const int groups = problem.groups, a = predictor.used;
     double *loss = w.scratch[0], *share = w.scratch[1], *moved = w.factor, *chain_mass = it.chain_mass;
@@ -252,7 +252,7 @@ inline void add_predictor(const Problem& problem, Iterate& it, Workspace& w, int
 // A column whose best set gains less than `level` by some amount has at most mass `gap` over that amount in any solution.
 // Its mass is missing until the next step, so that only little may go. A size that had to join again stays: some games
 // would otherwise drop and add the same sizes forever.
-inline bool drop_columns(Columns& columns, const double* gain, double level, double gap, int groups) {
+METRICFIT_FUNCTION bool drop_columns(Columns& columns, const double* gain, double level, double gap, int groups) {
     static_assert(MAX_COLUMNS <= 64, "one bit per column");
     const int used = columns.used;
     const double least = parameters::growth::USELESS_GAPS * gap;

@@ -3,10 +3,11 @@
 
 #include <cmath>
 #include <cstddef>
+#ifndef __CUDACC__
 #include <cstring>
-#include <initializer_list>
 #include <memory>
 #include <new>
+#endif
 
 #include "state.hpp"
 
@@ -15,13 +16,13 @@ namespace metricfit::METRICFIT_TARGET {
 // What the memory of a solve has to be large enough for.
 struct Shape {
     int groups = 0, constraints = 0, rows = 0, columns = 0;
-    bool operator==(const Shape& other) const {
+    METRICFIT_INLINE bool operator==(const Shape& other) const {
         return groups == other.groups && constraints == other.constraints && rows == other.rows &&
                columns == other.columns;
     }
 };
 
-inline Columns lay_out_columns(Arena& arena, int groups, int sizes) {
+METRICFIT_FUNCTION Columns lay_out_columns(Arena& arena, int groups, int sizes) {
     Columns columns;
     columns.capacity_items = groups;
     columns.inside = arena.matrix(MAX_COLUMNS, groups);
@@ -38,7 +39,7 @@ inline Columns lay_out_columns(Arena& arena, int groups, int sizes) {
     return columns;
 }
 
-inline Iterate lay_out_iterate(Arena& arena, const Shape& shape) {
+METRICFIT_FUNCTION Iterate lay_out_iterate(Arena& arena, const Shape& shape) {
     Iterate it;
     it.adversary = lay_out_columns(arena, shape.groups, shape.columns);
     it.predictor = lay_out_columns(arena, shape.groups, shape.rows);
@@ -49,7 +50,7 @@ inline Iterate lay_out_iterate(Arena& arena, const Shape& shape) {
     return it;
 }
 
-inline Room lay_out_room(Arena& arena, const Shape& shape) {
+METRICFIT_FUNCTION Room lay_out_room(Arena& arena, const Shape& shape) {
     const int groups = shape.groups;
     Room room;
     room.iterate = lay_out_iterate(arena, shape);
@@ -74,22 +75,25 @@ inline Room lay_out_room(Arena& arena, const Shape& shape) {
 
 // One more row than there can be columns: with a power of two, everything about an item would fall into the same set of
 // the processor's cache.
-inline Side lay_out_side(Arena& arena, int groups) {
+METRICFIT_FUNCTION Side lay_out_side(Arena& arena, int groups) {
     Side side;
-    for (Matrix* matrix : {&side.weighed, &side.inv_diag, &side.out, &side.per_inside, &side.per_outside, &side.step,
-                           &side.rhs, &side.neg_residual, &side.comp_inside, &side.comp_outside, &side.weighed_out}) {
-        *matrix = arena.matrix(MAX_COLUMNS + 1, groups);
-    }
+    Matrix* const all[] = {&side.weighed, &side.inv_diag, &side.out, &side.per_inside, &side.per_outside, &side.step,
+                           &side.rhs, &side.neg_residual, &side.comp_inside, &side.comp_outside, &side.weighed_out};
+    for (Matrix* matrix : all) *matrix = arena.matrix(MAX_COLUMNS + 1, groups);
     return side;
 }
 
-inline Workspace lay_out_workspace(Arena& arena, const Shape& shape) {
+// `at_once` is how many items are factorised together; `most_rank` limits the factors of alpha, and with them the memory;
+// `teams` is how many teams of threads there may be.
+METRICFIT_FUNCTION Workspace lay_out_workspace(Arena& arena, const Shape& shape, int at_once = LANES,
+                                               int most_rank = MAX_COLUMNS, int teams = MOST_TEAMS) {
     const int columns = MAX_COLUMNS, constraints = shape.constraints;
     const int groups = whole_eights(shape.groups), sets = groups + 1;
     const int fitting = static_cast<int>(std::sqrt(parameters::memory::MOST_FACTORS / (20.0 * groups)));
-    const int rank = larger(4, smaller(columns, fitting) / 4 * 4);
+    const int rank = larger(4, smaller(most_rank, fitting) / 4 * 4);
     const int width = whole_eights(2 * columns + constraints), border = whole_eights(4 * columns + 4 + constraints);
     const int along = larger(columns, groups + 4);
+    const int panels = FILTERS_BY_PANELS ? (sets + parameters::panels::SETS - 1) / parameters::panels::SETS : 1;
     Workspace w;
     w.adversary = lay_out_side(arena, groups);
     w.predictor = lay_out_side(arena, groups);
@@ -111,11 +115,14 @@ inline Workspace lay_out_workspace(Arena& arena, const Shape& shape) {
     w.cross_on = arena.matrix(columns, rank);
     w.blocks = arena.take<double>(std::size_t{4} * rank * rank * groups);
     w.answers = arena.take<double>(std::size_t{2} * (2 * columns + constraints) * rank * groups);
-    w.coupling = arena.take<double>(std::size_t{LANES} * (8 * rank * rank + 3 * rank));
-    for (double** moment : {&w.pull, &w.seen, &w.free, &w.met}) {
+    w.coupling = arena.take<double>(static_cast<std::size_t>(at_once) * (8 * rank * rank + 3 * rank));
+    double** const moments[] = {&w.pull, &w.seen, &w.free, &w.met};
+    for (double** moment : moments) {
         *moment = arena.take<double>(static_cast<std::size_t>(groups) * columns);
     }
     w.scratch = arena.matrix(columns, groups);
+    w.team_factor = arena.matrix(teams, columns);
+    w.team_order = {arena.take<int>(static_cast<std::size_t>(teams) * groups), groups};
     w.factor = arena.take<double>(along);
     w.factor_2 = arena.take<double>(along);
     w.factors = arena.take<double>(std::size_t{4} * (groups + 4));
@@ -124,7 +131,9 @@ inline Workspace lay_out_workspace(Arena& arena, const Shape& shape) {
     w.running = arena.take<double>(columns + LANES);
     w.running_2 = arena.take<double>(columns + 2);
     w.running_3 = arena.take<double>(columns + 2);
-    w.filtered = arena.take<double>(static_cast<std::size_t>(columns) * (2 * width + LANES));
+    w.filtered = arena.take<double>(static_cast<std::size_t>(panels) * columns * (2 * width + LANES));
+    w.passing = arena.take<double>(static_cast<std::size_t>(panels) * columns * columns);
+    w.carried = arena.matrix(panels, columns);
     w.share = arena.take<double>(std::size_t{LANES} * (rank + 1) * width);
     w.observed = arena.take<double>(2 * width + LANES);
     w.kalman_gain = arena.matrix(sets, columns);
@@ -140,6 +149,7 @@ inline Workspace lay_out_workspace(Arena& arena, const Shape& shape) {
     return w;
 }
 
+#ifndef __CUDACC__
 // Room and workspace of one thread. Building one clears the memory.
 class Memory {
 public:
@@ -174,5 +184,6 @@ private:
     std::size_t bytes_ = 0;
     std::unique_ptr<unsigned char[], Free> owned_;
 };
+#endif
 
 }  // namespace metricfit::METRICFIT_TARGET

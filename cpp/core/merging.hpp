@@ -17,7 +17,7 @@
 namespace metricfit::METRICFIT_TARGET {
 
 // The margin of each group's decision, and whether (1 or 0) the decision differs from that of the group before.
-inline void find_margins(const Columns& adversary, int groups, double* METRICFIT_RESTRICT margin,
+METRICFIT_FUNCTION void find_margins(const Columns& adversary, int groups, double* METRICFIT_RESTRICT margin,
                          double* METRICFIT_RESTRICT apart) {
     each(groups, [=](int g) {
         margin[g] = INFINITY;
@@ -35,7 +35,7 @@ inline void find_margins(const Columns& adversary, int groups, double* METRICFIT
 
 // Write down where new groups begin, how many there are, and if any group was split. `spare` is how far scores may be from
 // the mean in any case.
-inline void choose_groups(const Problem& whole, const Problem& problem, Grouping& grouping, const double* margin,
+METRICFIT_FUNCTION void choose_groups(const Problem& whole, const Problem& problem, Grouping& grouping, const double* margin,
                           const double* apart, double spare) {
     using parameters::merging::SPAN;
     const double *scores = whole.score, *labels = whole.positive;
@@ -87,7 +87,7 @@ METRICFIT_INLINE double weight_of(const double* weight, int first, int last) {
 //
 // The probability of a removed set is given to its neighbours, and a new set gets a small part of theirs, in shares
 // that keep every group's probability. The slack of a new set is that of its neighbours until it is computed.
-inline void regroup_chain(const Problem& whole, Iterate& it, const Grouping& grouping, int groups, double* wide) {
+METRICFIT_FUNCTION void regroup_chain(const Problem& whole, Iterate& it, const Grouping& grouping, int groups, double* wide) {
     const double* weight = whole.weight;
     const int *blocks = grouping.blocks, *coming = grouping.coming, count = grouping.count;
     double *mass = it.chain_mass, *slack = it.chain_slack;
@@ -129,7 +129,7 @@ inline void regroup_chain(const Problem& whole, Iterate& it, const Grouping& gro
 
 // The first old group that each new one has items of; last, how many old groups there are. A new group is part of an old
 // one, or made of whole ones.
-inline void find_origins(const Grouping& grouping, int* origin) {
+METRICFIT_FUNCTION void find_origins(const Grouping& grouping, int* origin) {
     const int *blocks = grouping.blocks, *coming = grouping.coming, count = grouping.count;
     int old = 0;
     for (int g = 0; g < count; ++g) {
@@ -141,7 +141,7 @@ inline void find_origins(const Grouping& grouping, int* origin) {
 }
 
 // Give parts of an old group its numbers, and groups made of several the means. `old` has room for a row.
-inline void regroup_rows(Matrix rows, int used, const double* weight, int groups, int count, const int* origin,
+METRICFIT_FUNCTION void regroup_rows(Matrix rows, int used, const double* weight, int groups, int count, const int* origin,
                          double* METRICFIT_RESTRICT old) {
     for (int a = 0; a < used; ++a) {
         double* METRICFIT_RESTRICT row = rows[a];
@@ -162,7 +162,7 @@ inline void regroup_rows(Matrix rows, int used, const double* weight, int groups
     }
 }
 
-inline void regroup_columns(const Columns& columns, const double* weight, int groups, int count, const int* origin,
+METRICFIT_FUNCTION void regroup_columns(const Columns& columns, const double* weight, int groups, int count, const int* origin,
                             double* old) {
     regroup_rows(columns.inside, columns.used, weight, groups, count, origin, old);
     regroup_rows(columns.outside, columns.used, weight, groups, count, origin, old);
@@ -171,7 +171,7 @@ inline void regroup_columns(const Columns& columns, const double* weight, int gr
 }
 
 // Write down items and chain of the new groups.
-inline void write_problem(const Problem& whole, Grouping& grouping) {
+METRICFIT_FUNCTION void write_problem(const Problem& whole, Grouping& grouping) {
     const int *coming = grouping.coming, count = grouping.count;
     each(count + 1, [&](int g) {
         const int first = coming[g];
@@ -192,7 +192,7 @@ inline void write_problem(const Problem& whole, Grouping& grouping) {
 }
 
 // The problem on the groups that were written down.
-inline Problem on_groups(const Problem& whole, const Grouping& grouping) {
+METRICFIT_FUNCTION Problem on_groups(const Problem& whole, const Grouping& grouping) {
     Problem problem = whole;
     problem.groups = grouping.count;
     problem.weight = grouping.weight;
@@ -205,7 +205,7 @@ inline Problem on_groups(const Problem& whole, const Grouping& grouping) {
 
 // Choose groups anew, and adapt the iterate, of which residuals and slacks are to be restored; returns whether anything was
 // done. `problem` is on the groups so far. Without `merge`, nothing is done unless a group has to be split.
-inline bool regroup(const Problem& whole, const Problem& problem, Iterate& it, Workspace& w, Grouping& grouping, double gap,
+METRICFIT_FUNCTION bool regroup(const Problem& whole, const Problem& problem, Iterate& it, Workspace& w, Grouping& grouping, double gap,
                     bool merge) {
     const int groups = problem.groups;
     double *margin = w.scratch[0], *apart = w.scratch[1], *wide = w.factor;

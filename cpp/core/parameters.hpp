@@ -5,6 +5,8 @@
 // the benchmark's. Changing them one at a time had not improved any of them. "By hand" means: no search is on record.
 #pragma once
 
+#include "execution.hpp"
+
 namespace metricfit {
 
 // Largest number of set sizes that each player may have in play as full columns. The optimal mixtures use 2 to 20.
@@ -122,6 +124,25 @@ constexpr int GROUPED_FROM = 6;
 
 }  // namespace metricfit::parameters::solver
 
+namespace metricfit::parameters::attempts {
+
+// Runs of the method on a device, each if those before missed: what is added to the curvature in a Newton step, how many
+// times the usual number of steps are allowed, and the share of the tolerance that is aimed at. The same numbers as
+// metricfit.solving.fast has.
+constexpr int COUNT = 6;
+METRICFIT_INLINE constexpr double regularisation(int attempt) { return attempt % 3 == 0 ? 1e-6 : attempt % 3 == 1 ? 1e-8 : 1e-4; }
+METRICFIT_INLINE constexpr int patience(int attempt) { return attempt % 3 == 0 ? 1 : 4; }
+METRICFIT_INLINE constexpr double target(int attempt) { return attempt < 3 ? 0.99 : 0.1; }
+
+}  // namespace metricfit::parameters::attempts
+
+namespace metricfit::parameters::panels {
+
+// Sets of the chain that a GPU's thread filters one after the other. By hand.
+constexpr int SETS = 16;
+
+}  // namespace metricfit::parameters::panels
+
 namespace metricfit::parameters::stepping {
 
 // Largest correction of a product, in units of the product itself. Where the affine step would overshoot many times, its
@@ -205,6 +226,8 @@ namespace metricfit::parameters::pricing {
 constexpr int NEARLY_SORTED = 8;
 // Levels that are tried for a least total before groups are sorted. By hand.
 constexpr int MOST_LEVELS = 12;
+// The same where a warp looks for the level and sorts nothing. A guard.
+constexpr int MOST_HALVINGS = 60;
 // Levels after the first that a bound which is enough is still improved by, unless it is off by one item at most. Mixtures
 // of strategies prove less if bounds are just enough: without this, games with a constraint on the precision took 3 %
 // (n = 100) to 10 % (n = 400) more steps. By hand.

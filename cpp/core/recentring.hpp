@@ -11,7 +11,7 @@
 namespace metricfit::METRICFIT_TARGET {
 
 // Move numbers this share of the way to others; all the way is a copy, whatever they were.
-inline void mix(double* METRICFIT_RESTRICT kept, const double* METRICFIT_RESTRICT other, int count, double share) {
+METRICFIT_FUNCTION void mix(double* METRICFIT_RESTRICT kept, const double* METRICFIT_RESTRICT other, int count, double share) {
     if (share == 1.0) {
         each(count, [&](int x) { kept[x] = other[x]; });
     } else {
@@ -19,12 +19,12 @@ inline void mix(double* METRICFIT_RESTRICT kept, const double* METRICFIT_RESTRIC
     }
 }
 
-inline void mix(Matrix kept, Matrix other, int rows, int columns, double share) {
+METRICFIT_FUNCTION void mix(Matrix kept, Matrix other, int rows, int columns, double share) {
     for (int r = 0; r < rows; ++r) mix(kept[r], other[r], columns, share);
 }
 
 // Move one player's columns and their duals this share of the way to the other's, column by column.
-inline void approach(Columns& columns, const Columns& other, int groups, double share) {
+METRICFIT_FUNCTION void approach(Columns& columns, const Columns& other, int groups, double share) {
     const int used = other.used;
     mix(columns.mass, other.mass, MAX_COLUMNS + 2, share);
     mix(columns.dual_mass, other.dual_mass, MAX_COLUMNS + 2, share);
@@ -38,7 +38,7 @@ inline void approach(Columns& columns, const Columns& other, int groups, double 
 
 // Move an iterate this share of the way to another with the same columns; all the way is a copy. Which sizes the columns
 // have is not copied.
-inline void approach(const Problem& problem, Iterate& it, const Iterate& other, double share) {
+METRICFIT_FUNCTION void approach(const Problem& problem, Iterate& it, const Iterate& other, double share) {
     const int groups = problem.groups;
     approach(it.adversary, other.adversary, groups, share);
     approach(it.predictor, other.predictor, groups, share);

@@ -1,14 +1,13 @@
 // Residuals of every linear equation of the optimality conditions; and the tables where columns in play meet.
 #pragma once
 
-#include "coupling.hpp"
-#include "filtering.hpp"
-#include "chain_sums.hpp"
+#include "kernels.hpp"
+#include "state.hpp"
 
 namespace metricfit::METRICFIT_TARGET {
 
 // Looks up the tables where columns in play meet the chain and each other, and what follows from that.
-inline void gather_tables(const Problem& problem, Iterate& it, Workspace& w, double left_aside) {
+METRICFIT_FUNCTION void gather_tables(const Problem& problem, Iterate& it, Workspace& w, double left_aside) {
     const Columns &adversary = it.adversary, &predictor = it.predictor;
     const int q = adversary.used, last = problem.columns - 1;
     each(problem.groups + 1, [&](int j) {
@@ -32,7 +31,7 @@ inline void gather_tables(const Problem& problem, Iterate& it, Workspace& w, dou
 }
 
 // Minus the residuals of the items' equations. Memory is written up to whole eights of items and fours of columns.
-inline void item_residuals(const Problem& problem, const Iterate& it, const Workspace& w) {
+METRICFIT_FUNCTION void item_residuals(const Problem& problem, const Iterate& it, const Workspace& w) {
     const Columns &adversary = it.adversary, &predictor = it.predictor;
     const int q = adversary.used, f = predictor.used, groups = problem.groups;
     const double *score = problem.score, *positive = problem.positive;
@@ -55,12 +54,17 @@ inline void item_residuals(const Problem& problem, const Iterate& it, const Work
 }
 
 // Residuals of the adversary's masses and prices, and of the sum of its masses.
-inline void adversary_residuals(const Problem& problem, const Iterate& it, const Workspace& w, const Border& at) {
+METRICFIT_FUNCTION void adversary_residuals(const Problem& problem, const Iterate& it, const Workspace& w, const Border& at) {
     const Columns &adversary = it.adversary, &predictor = it.predictor;
     const int q = at.q, groups = problem.groups;
     double *residual = w.residual_border, *minus_beta = w.running;  // of the chain's sets together
     each(whole_eights(q + 2), [=](int b) { minus_beta[b] = 0.0; });
     subtract_rows(minus_beta, it.chain_mass, w.chain_beta, groups + 1, 0, whole_eights(q + 2));
+    const double all_scores = sum(groups, [&](int i) { return problem.weight[i] * problem.score[i]; });
+    const double *weight = problem.weight;
+    const Matrix inside = adversary.inside, dual_outside = adversary.dual_outside;
+    const auto outside = sum_rows(q, groups, w.sums[0], [=](int b, int i) { return weight[i] * dual_outside[b][i]; });
+    const auto held = sum_rows(q, groups, w.sums[1], [=](int b, int i) { return weight[i] * inside[b][i]; });
     each(q + 2, [&](int b) {
         const int end = MAX_COLUMNS + b - q;
         const int column = b < q ? adversary.size_index[b] : b == q ? 0 : problem.columns - 1;
@@ -68,13 +72,11 @@ inline void adversary_residuals(const Problem& problem, const Iterate& it, const
         for (int a = 0; a < at.f; ++a) value += predictor.mass[a] * problem.beta[predictor.size_index[a]][column];
         if (b < q) {
             const double size = problem.adversary_sizes[column];
-            const double *inside = adversary.inside[b], *dual_outside = adversary.dual_outside[b];
             value -= size * adversary.price[b];
-            value -= thread_sum(groups, [&](int i) { return problem.weight[i] * dual_outside[i]; });
-            const double held = thread_sum(groups, [&](int i) { return problem.weight[i] * inside[i]; });
-            residual[at.prices + b] = held - size * adversary.mass[b];
+            value -= outside(b);
+            residual[at.prices + b] = held(b) - size * adversary.mass[b];
         } else if (b > q) {
-            value -= thread_sum(groups, [&](int i) { return problem.weight[i] * problem.score[i]; });
+            value -= all_scores;
         }
         residual[at.masses + b] = value;
     });
@@ -86,26 +88,27 @@ inline void adversary_residuals(const Problem& problem, const Iterate& it, const
 }
 
 // Residuals of the predictor's masses and prices.
-inline void predictor_residuals(const Problem& problem, const Iterate& it, const Workspace& w, const Border& at) {
+METRICFIT_FUNCTION void predictor_residuals(const Problem& problem, const Iterate& it, const Workspace& w, const Border& at) {
     const Columns &adversary = it.adversary, &predictor = it.predictor;
-    const int groups = problem.groups;
+    const double* weight = problem.weight;
+    const Matrix inside = predictor.inside, dual_outside = predictor.dual_outside;
+    const auto outside = sum_rows(at.f, problem.groups, w.sums[0], [=](int a, int i) { return weight[i] * dual_outside[a][i]; });
+    const auto held = sum_rows(at.f, problem.groups, w.sums[1], [=](int a, int i) { return weight[i] * inside[a][i]; });
     each(at.f, [&](int a) {
         const int row = predictor.size_index[a];
         const double *beta = problem.beta[row], size = problem.predictor_sizes[row];
-        const double *inside = predictor.inside[a], *dual_outside = predictor.dual_outside[a];
         double value = size * predictor.price[a] + predictor.dual_mass[a] - it.rho;
-        value += thread_sum(groups, [&](int i) { return problem.weight[i] * dual_outside[i]; });
+        value += outside(a);
         value += beta[0] * adversary.mass[MAX_COLUMNS] + beta[problem.columns - 1] * adversary.mass[MAX_COLUMNS + 1];
         for (int b = 0; b < at.q; ++b) value += beta[adversary.size_index[b]] * adversary.mass[b];
         for (int c = 0; c < problem.constraints; ++c) value += it.multiplier[c] * problem.offset[c][row];
         w.residual_border[a] = value;
-        w.residual_border[at.prices_p + a] =
-            size * predictor.mass[a] - thread_sum(groups, [&](int i) { return problem.weight[i] * inside[i]; });
+        w.residual_border[at.prices_p + a] = size * predictor.mass[a] - held(a);
     });
 }
 
 // Residuals of the chain's sets, and of the sum of the predictor's masses.
-inline void chain_residuals(const Problem& problem, const Iterate& it, const Workspace& w, const Border& at) {
+METRICFIT_FUNCTION void chain_residuals(const Problem& problem, const Iterate& it, const Workspace& w, const Border& at) {
     const Columns& adversary = it.adversary;
     const int q = at.q, groups = problem.groups;
     double* mass = w.running;  // those of both ends last
@@ -119,16 +122,16 @@ inline void chain_residuals(const Problem& problem, const Iterate& it, const Wor
         w.residual_chain[j] += value;
     });
     add_earlier_items(w.residual_chain, w.chain_alpha, problem.weight, adversary.inside, q, groups);
+    const double rest = less_sum(1.0, groups + 1, [&](int j) { return it.chain_mass[j]; });
     once([&] {
-        double total = 1.0;
-        for (int j = 0; j <= groups; ++j) total -= it.chain_mass[j];
+        double total = rest;
         for (int a = 0; a < at.f; ++a) total -= it.predictor.mass[a];
         w.residual_border[at.levels + 1] = total;
     });
 }
 
 // Residuals of the constraints.
-inline void constraint_residuals(const Problem& problem, const Iterate& it, const Workspace& w, const Border& at) {
+METRICFIT_FUNCTION void constraint_residuals(const Problem& problem, const Iterate& it, const Workspace& w, const Border& at) {
     const Columns& predictor = it.predictor;
     each(problem.constraints, [&](int c) {
         double slack = -it.multiplier_slack[c];
@@ -145,7 +148,7 @@ inline void constraint_residuals(const Problem& problem, const Iterate& it, cons
 }
 
 // All residuals. Unless columns or groups have `changed`, what was looked up in the tables is still valid.
-inline void evaluate(const Problem& problem, Iterate& it, Workspace& w, bool changed, double left_aside) {
+METRICFIT_FUNCTION void evaluate(const Problem& problem, Iterate& it, Workspace& w, bool changed, double left_aside) {
     const Border at = border_of(problem, it);
     if (changed) gather_tables(problem, it, w, left_aside);
     item_residuals(problem, it, w);

@@ -14,7 +14,7 @@ namespace metricfit::METRICFIT_TARGET {
 
 // Adapt a column's price and its items' duals to values that have grown by sign * change; returns how much its own dual
 // grows.
-inline double balance(const Problem& problem, Columns& columns, Workspace& w, int a, const double* METRICFIT_RESTRICT change,
+METRICFIT_FUNCTION double balance(const Problem& problem, Columns& columns, Workspace& w, int a, const double* METRICFIT_RESTRICT change,
                       double sign, double size, double total, double mu) {
     const int groups = problem.groups;
     const double* weight = problem.weight;
@@ -43,7 +43,7 @@ inline double balance(const Problem& problem, Columns& columns, Workspace& w, in
 }
 
 // Give what a column's dual has above the central path to its items; total is their weight.
-inline void spread(Columns& columns, int a, double total, double mu, int groups) {
+METRICFIT_FUNCTION void spread(Columns& columns, int a, double total, double mu, int groups) {
     const double excess = (columns.dual_mass[a] - mu / columns.mass[a]) / (total + 1.0);
     if (!(excess > 0.0)) return;
     double *dual_inside = columns.dual_inside[a], *dual_outside = columns.dual_outside[a];
@@ -60,7 +60,7 @@ METRICFIT_INLINE double lift_of(double slack, double before, double central) {
 }
 
 // Adapt prices and duals until every linear equation holds; the workspace holds fresh residuals.
-inline void restore(const Problem& problem, Iterate& it, Workspace& w, double mu) {
+METRICFIT_FUNCTION void restore(const Problem& problem, Iterate& it, Workspace& w, double mu) {
     Columns &adversary = it.adversary, &predictor = it.predictor;
     const Border at = border_of(problem, it);
     const int q = adversary.used, f = predictor.used, groups = problem.groups;

@@ -1,6 +1,9 @@
 // Running sums along the items.
 #pragma once
 
+#include "execution.hpp"
+
+#ifndef METRICFIT_BLOCK
 #include "vectors.hpp"
 
 namespace metricfit::METRICFIT_TARGET {
@@ -51,3 +54,4 @@ METRICFIT_INLINE void running_back(int count, Term term, Use use) {
 }
 
 }  // namespace metricfit::METRICFIT_TARGET
+#endif

@@ -73,7 +73,7 @@ struct Look {
 
 // Every group is one item, nothing is in play but what the first point has. The predictor's empty and full set are in the
 // chain and never join.
-inline Progress begin(const Problem& whole, Room& room, Workspace& w, const int* opening, int openings) {
+METRICFIT_FUNCTION Progress begin(const Problem& whole, Room& room, Workspace& w, const int* opening, int openings) {
     Iterate& it = room.iterate;
     Progress now;
     now.problem = whole;
@@ -91,33 +91,34 @@ inline Progress begin(const Problem& whole, Room& room, Workspace& w, const int*
     return now;
 }
 
-// Sum of one player's products, and how many there are; items count for less.
-inline Pair products(const Problem& problem, const Columns& columns, double total_weight) {
+// Sum of one player's products, of which this thread adds its part, and how many there are; items count for less.
+METRICFIT_FUNCTION Pair products(const Problem& problem, const Columns& columns, double total_weight) {
     const double* weight = problem.weight;
-    const double items = sum(columns.used, problem.groups, [&](int a, int i) {
+    const double items = own_sum(columns.used, problem.groups, [&](int a, int i) {
         const double inside = columns.inside[a][i] * columns.dual_inside[a][i];
         return weight[i] * (inside + columns.outside[a][i] * columns.dual_outside[a][i]);
     });
-    const double masses = sum(columns.used, [&](int a) { return columns.mass[a] * columns.dual_mass[a]; });
+    const double masses = own_sum(1, columns.used, [&](int, int a) { return columns.mass[a] * columns.dual_mass[a]; });
     return {items + masses, columns.used * (2.0 * parameters::path::ITEM_SHARE * total_weight + 1.0)};
 }
 
 // Compute the duality gap, which is the sum of all complementary products, and how many there are.
-inline void measure(Progress& now, const Iterate& it) {
+METRICFIT_FUNCTION void measure(Progress& now, const Iterate& it) {
     const Problem& problem = now.problem;
     const int sets = problem.groups + 1;
     const double total_weight = sum(problem.groups, [&](int i) { return problem.weight[i]; });
     const Pair own = products(problem, it.adversary, total_weight), other = products(problem, it.predictor, total_weight);
     const double* ends = it.adversary.mass + MAX_COLUMNS;
     const double* dual_ends = it.adversary.dual_mass + MAX_COLUMNS;
-    now.gap = own.first + other.first + ends[0] * dual_ends[0] + ends[1] * dual_ends[1];
-    now.gap += sum(sets, [&](int j) { return it.chain_mass[j] * it.chain_slack[j]; });
-    now.gap += sum(problem.constraints, [&](int c) { return it.multiplier[c] * it.multiplier_slack[c]; });
+    double gap = own.first + other.first;
+    gap += own_sum(1, sets, [&](int, int j) { return it.chain_mass[j] * it.chain_slack[j]; });
+    gap += own_sum(1, problem.constraints, [&](int, int c) { return it.multiplier[c] * it.multiplier_slack[c]; });
+    now.gap = sum_of_all(gap) + ends[0] * dual_ends[0] + ends[1] * dual_ends[1];
     now.pairs = own.second + other.second + 2.0 + sets + problem.constraints;
 }
 
 // By how much the predictor's mixture satisfies constraint c.
-inline double constraint_slack(const Problem& problem, const Iterate& it, int c) {
+METRICFIT_FUNCTION double constraint_slack(const Problem& problem, const Iterate& it, int c) {
     const double *gain = problem.gain[c], *offset = problem.offset[c], *chain_gain = problem.chain_gain[c];
     const Columns& predictor = it.predictor;
     const int* row = predictor.size_index;
@@ -129,7 +130,7 @@ inline double constraint_slack(const Problem& problem, const Iterate& it, int c)
 }
 
 // Price every size of both players, or at first only some. The strategies are made exact before.
-inline Look price(const Problem& whole, Progress& now, Room& room, Workspace& w, const Settings& settings, bool done) {
+METRICFIT_FUNCTION Look price(const Problem& whole, Progress& now, Room& room, Workspace& w, const Settings& settings, bool done) {
     using namespace parameters::solver;
     Iterate& it = room.iterate;
     const Problem& problem = now.problem;
@@ -180,7 +181,7 @@ inline Look price(const Problem& whole, Progress& now, Room& room, Workspace& w,
 }
 
 // Mix the strategies of this look into the best ones so far, and compute what those prove.
-inline void improve_bounds(const Problem& whole, Progress& now, Room& room, const Look& look) {
+METRICFIT_FUNCTION void improve_bounds(const Problem& whole, Progress& now, Room& room, const Look& look) {
     const Problem& problem = now.problem;
     Iterate &it = room.iterate, &best = room.best;
     const int *blocks = room.grouping.blocks, groups = problem.groups, items = whole.groups;
@@ -201,7 +202,7 @@ inline void improve_bounds(const Problem& whole, Progress& now, Room& room, cons
 }
 
 // Take unused sizes out of play and add promising ones; then set when the next look is due.
-inline void grow(Progress& now, Room& room, Workspace& w, const Look& look, const Settings& settings) {
+METRICFIT_FUNCTION void grow(Progress& now, Room& room, Workspace& w, const Look& look, const Settings& settings) {
     using namespace parameters::solver;
     Iterate& it = room.iterate;
     Columns &adversary = it.adversary, &predictor = it.predictor;
@@ -245,7 +246,7 @@ inline void grow(Progress& now, Room& room, Workspace& w, const Look& look, cons
 }
 
 // Choose new groups if a step is expensive enough.
-inline void group(const Problem& whole, Progress& now, Room& room, Workspace& w) {
+METRICFIT_FUNCTION void group(const Problem& whole, Progress& now, Room& room, Workspace& w) {
     const Iterate& it = room.iterate;
     const bool dear = it.adversary.used + it.predictor.used >= parameters::solver::GROUPED_FROM;
     if (now.problem.groups == whole.groups && !dear) return;
@@ -256,7 +257,7 @@ inline void group(const Problem& whole, Progress& now, Room& room, Workspace& w)
 }
 
 // Take a Newton step. If it makes no progress, the next ones are more exact.
-inline void step(Progress& now, Room& room, Workspace& w, const Settings& settings) {
+METRICFIT_FUNCTION void step(Progress& now, Room& room, Workspace& w, const Settings& settings) {
     using namespace parameters::solver;
     Iterate& it = room.iterate;
     if (!now.centred && now.gap < CENTRED * now.first_gap) {
@@ -277,7 +278,7 @@ inline void step(Progress& now, Room& room, Workspace& w, const Settings& settin
 //
 // The central path is followed while the linear program grows. `opening` lists rows of the tables that the predictor has in
 // play from the start; under constraints they must make a feasible mixture possible.
-inline Outcome follow_path(const Problem& whole, Room& room, Workspace& w, const int* opening, int openings,
+METRICFIT_FUNCTION Outcome follow_path(const Problem& whole, Room& room, Workspace& w, const int* opening, int openings,
                            const Settings& settings) {
     using namespace parameters::solver;
     Progress now = begin(whole, room, w, opening, openings);

@@ -6,7 +6,7 @@
 
 namespace metricfit::METRICFIT_TARGET {
 
-inline void clear(Columns& columns, int sizes) {
+METRICFIT_FUNCTION void clear(Columns& columns, int sizes) {
     each(MAX_COLUMNS + 2, [&](int a) { columns.mass[a] = columns.dual_mass[a] = 0.0; });
     each(MAX_COLUMNS, [&](int a) { columns.price[a] = 0.0; });
     each(sizes, [&](int x) { columns.member[x] = columns.dropped[x] = false; });
@@ -14,7 +14,7 @@ inline void clear(Columns& columns, int sizes) {
 }
 
 // Take everything out of play.
-inline void clear(const Problem& problem, Iterate& it) {
+METRICFIT_FUNCTION void clear(const Problem& problem, Iterate& it) {
     clear(it.adversary, problem.columns);
     clear(it.predictor, problem.rows);
     each(problem.groups + 1, [&](int j) { it.chain_mass[j] = it.chain_slack[j] = 0.0; });
@@ -30,7 +30,7 @@ struct Start {
 
 // Set up a centred first point: sizes near the number of positive scores, a uniform chain. `opening` lists rows of the
 // tables that the predictor has in play from the start.
-inline Start start(const Problem& problem, Iterate& it, Workspace& w, const int* opening, int openings) {
+METRICFIT_FUNCTION Start start(const Problem& problem, Iterate& it, Workspace& w, const int* opening, int openings) {
     using namespace parameters::start;
     const int groups = problem.groups, last = problem.columns - 1;
     const double *weight = problem.weight, *score = problem.score, *sizes = problem.adversary_sizes;

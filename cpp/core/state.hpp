@@ -96,11 +96,15 @@ struct Workspace {
     double* coupling = nullptr;      // the matrices of eight items while they are factorised
     double *pull = nullptr, *seen = nullptr, *free = nullptr, *met = nullptr;  // (G / 8, A / 4, 4, 8) each, see items.hpp
     Matrix scratch;                  // (A, G)
+    Matrix team_factor;              // (teams, A)
+    MatrixView<int> team_order;      // (teams, G)
     double *factor = nullptr, *factor_2 = nullptr;  // (max(A, G + 4))
     double* factors = nullptr;       // (G + 4, 4)
     int *order = nullptr, *order_2 = nullptr;       // (G + 1)
     double *running = nullptr, *running_2 = nullptr, *running_3 = nullptr;  // (A + 2)
     double* filtered = nullptr;      // mean of the chain's random walk
+    double* passing = nullptr;       // (panels, A, A) and what the panels of gpu/filtering.hpp make of it
+    Matrix carried;                  // (panels, A)
     double* share = nullptr;         // what the chain sees of eight items, item by item
     double* observed = nullptr;
     Matrix kalman_gain;              // (G + 1, A)

@@ -42,7 +42,7 @@ METRICFIT_INLINE double nearer(double product, double target) {
 }
 
 // Right-hand sides: affine, or corrected by what the affine step dx did.
-inline void aim(const Pairs& pairs, double target, bool correct) {
+METRICFIT_FUNCTION void aim(const Pairs& pairs, double target, bool correct) {
     double *x = pairs.x, *z = pairs.z, *comp = pairs.comp;
     const double* dx = pairs.dx;
     if (correct) {
@@ -53,7 +53,7 @@ inline void aim(const Pairs& pairs, double target, bool correct) {
 }
 
 // Correct right-hand sides by what a step of these lengths would leave far off.
-inline void centre(const Pairs& pairs, double target, Lengths lengths) {
+METRICFIT_FUNCTION void centre(const Pairs& pairs, double target, Lengths lengths) {
     double *x = pairs.x, *z = pairs.z, *comp = pairs.comp;
     const double *dx = pairs.dx, own = lengths.own, dual = lengths.dual;
     each(pairs.count, [=](int j) {
@@ -62,28 +62,28 @@ inline void centre(const Pairs& pairs, double target, Lengths lengths) {
     });
 }
 
-// Largest relative decrease of variables and of their duals.
-inline Lengths decrease(const Pairs& pairs) {
+// Largest relative decrease of variables and of their duals that this thread sees.
+METRICFIT_INLINE Lengths decrease(const Pairs& pairs) {
     double *x = pairs.x, *z = pairs.z, *comp = pairs.comp;
     const double* dx = pairs.dx;
-    const Pair most = maxima(1, pairs.count, [=](int, int j) {
+    const Pair most = own_maxima(1, pairs.count, [=](int, int j) {
         const double t = dx[j] / x[j];
         return Pair{-t, t - comp[j] / z[j]};
     });
     return {most.first, most.second};
 }
 
-// Complementarity after a step of these lengths.
-inline double gap_after(const Pairs& pairs, Lengths lengths) {
+// Complementarity after a step of these lengths: this thread's part.
+METRICFIT_INLINE double gap_after(const Pairs& pairs, Lengths lengths) {
     double *x = pairs.x, *z = pairs.z, *comp = pairs.comp;
     const double *dx = pairs.dx, own = lengths.own, dual = lengths.dual;
-    return sum(pairs.count, [=](int j) {
+    return own_sum(1, pairs.count, [=](int, int j) {
         return (x[j] + own * dx[j]) * (z[j] + dual * (comp[j] - z[j] * dx[j] / x[j]));
     });
 }
 
 // Take the step.
-inline void move(const Pairs& pairs, Lengths lengths) {
+METRICFIT_FUNCTION void move(const Pairs& pairs, Lengths lengths) {
     double *x = pairs.x, *z = pairs.z, *comp = pairs.comp;
     const double *dx = pairs.dx, own = lengths.own, dual = lengths.dual;
     each(pairs.count, [=](int j) {
@@ -115,7 +115,7 @@ METRICFIT_INLINE ColumnStep column_of(const Marginals& m, int a) {
             s.per_outside[a], s.comp_inside[a], s.comp_outside[a], m.dm[a]};
 }
 
-inline void aim(const Marginals& m, int groups, double target, bool correct) {
+METRICFIT_FUNCTION void aim(const Marginals& m, int groups, double target, bool correct) {
     target *= parameters::path::ITEM_SHARE;
     if (correct) {
         each(m.columns.used, groups, [&](int a, int i) {
@@ -132,7 +132,7 @@ inline void aim(const Marginals& m, int groups, double target, bool correct) {
     }
 }
 
-inline void centre(const Marginals& m, int groups, double target, Lengths lengths) {
+METRICFIT_FUNCTION void centre(const Marginals& m, int groups, double target, Lengths lengths) {
     target *= parameters::path::ITEM_SHARE;
     const double own = lengths.own, dual = lengths.dual;
     each(m.columns.used, groups, [&](int a, int i) {
@@ -146,17 +146,17 @@ inline void centre(const Marginals& m, int groups, double target, Lengths length
     });
 }
 
-inline Lengths decrease(const Marginals& m, int groups, bool correct) {
+METRICFIT_INLINE Lengths decrease(const Marginals& m, int groups, bool correct) {
     Pair most;
     if (correct) {
-        most = maxima(m.columns.used, groups, [&](int a, int i) {
+        most = own_maxima(m.columns.used, groups, [&](int a, int i) {
             const ColumnStep c = column_of(m, a);
             const double t = c.dx[i] * c.per_x[i], u = (c.dm - c.dx[i]) * c.per_y[i];
             const double z = c.z[i], v = c.v[i], per = 1.0 / (z * v);  // one division for two
             return Pair{-smaller(t, u), larger(t - c.comp_x[i] * v * per, u - c.comp_y[i] * z * per)};
         });
     } else {
-        most = maxima(m.columns.used, groups, [&](int a, int i) {
+        most = own_maxima(m.columns.used, groups, [&](int a, int i) {
             const ColumnStep c = column_of(m, a);
             const double t = c.dx[i] * c.per_x[i], u = (c.dm - c.dx[i]) * c.per_y[i];
             return Pair{-smaller(t, u), 1.0 + larger(t, u)};
@@ -165,10 +165,10 @@ inline Lengths decrease(const Marginals& m, int groups, bool correct) {
     return {most.first, most.second};
 }
 
-// Complementarity after an affine step of these lengths.
-inline double affine_gap(const Marginals& m, int groups, const double* weight, Lengths lengths) {
+// Complementarity after an affine step of these lengths: this thread's part.
+METRICFIT_INLINE double affine_gap(const Marginals& m, int groups, const double* weight, Lengths lengths) {
     const double own = lengths.own, dual = lengths.dual;
-    return sum(m.columns.used, groups, [&](int a, int i) {
+    return own_sum(m.columns.used, groups, [&](int a, int i) {
         const ColumnStep c = column_of(m, a);
         const double t = c.dx[i] * c.per_x[i], u = (c.dm - c.dx[i]) * c.per_y[i];
         const double inside = c.x[i] * c.z[i] * (1.0 + own * t) * (1.0 - dual * (1.0 + t));
@@ -177,7 +177,7 @@ inline double affine_gap(const Marginals& m, int groups, const double* weight, L
     });
 }
 
-inline void move(const Marginals& m, int groups, Lengths lengths) {
+METRICFIT_FUNCTION void move(const Marginals& m, int groups, Lengths lengths) {
     const double own = lengths.own, dual = lengths.dual;
     each(m.columns.used, groups, [&](int a, int i) {
         const ColumnStep c = column_of(m, a);
@@ -198,7 +198,7 @@ struct Step {
     const double* weight;
     int groups;
 };
-inline Step step_of(const Problem& problem, Iterate& it, Workspace& w, const Border& at) {
+METRICFIT_FUNCTION Step step_of(const Problem& problem, Iterate& it, Workspace& w, const Border& at) {
     Columns &adversary = it.adversary, &predictor = it.predictor;
     const double *masses = w.step + at.masses, *multipliers = w.step + at.multipliers;
     double *ends = adversary.mass + MAX_COLUMNS, *dual_ends = adversary.dual_mass + MAX_COLUMNS;
@@ -213,35 +213,36 @@ inline Step step_of(const Problem& problem, Iterate& it, Workspace& w, const Bor
             problem.groups};
 }
 
-inline void aim(const Step& step, double target, bool correct) {
+METRICFIT_FUNCTION void aim(const Step& step, double target, bool correct) {
     for (const Marginals& m : step.marginals) aim(m, step.groups, target, correct);
     for (const Pairs& pairs : step.pairs) aim(pairs, target, correct);
 }
 
-inline void centre(const Step& step, double target, Lengths lengths) {
+METRICFIT_FUNCTION void centre(const Step& step, double target, Lengths lengths) {
     for (const Marginals& m : step.marginals) centre(m, step.groups, target, m.lengths(lengths));
     for (const Pairs& pairs : step.pairs) centre(pairs, target, pairs.lengths(lengths));
 }
 
-inline Lengths decrease(const Step& step, bool correct) {
+METRICFIT_FUNCTION Lengths decrease(const Step& step, bool correct) {
     Lengths most = {parameters::stepping::LEAST_DECREASE, parameters::stepping::LEAST_DECREASE};
     const auto include = [&](Lengths found) {
         most = {larger(most.own, found.own), larger(most.dual, found.dual)};
     };
     for (const Marginals& m : step.marginals) include(m.lengths(decrease(m, step.groups, correct)));
     for (const Pairs& pairs : step.pairs) include(pairs.lengths(decrease(pairs)));
-    return most;
+    const Pair all = maxima_of_all({most.own, most.dual});
+    return {all.first, all.second};
 }
 
-inline double affine_gap(const Step& step, Lengths lengths) {
+METRICFIT_FUNCTION double affine_gap(const Step& step, Lengths lengths) {
     double total = 0.0;
     for (const Marginals& m : step.marginals) total += affine_gap(m, step.groups, step.weight, m.lengths(lengths));
     for (const Pairs& pairs : step.pairs) total += gap_after(pairs, pairs.lengths(lengths));
-    return total;
+    return sum_of_all(total);
 }
 
 // Move all variables and their duals, prices and levels.
-inline void move(const Step& step, Iterate& it, const Workspace& w, const Border& at, Lengths lengths) {
+METRICFIT_FUNCTION void move(const Step& step, Iterate& it, const Workspace& w, const Border& at, Lengths lengths) {
     for (const Marginals& m : step.marginals) move(m, step.groups, m.lengths(lengths));
     for (const Pairs& pairs : step.pairs) move(pairs, pairs.lengths(lengths));
     each(at.q, [&](int b) { it.adversary.price[b] += lengths.dual * w.step[at.prices + b]; });
@@ -259,7 +260,7 @@ METRICFIT_INLINE Lengths lengths_to(double fraction, Lengths most) {
 
 // Take a predictor-corrector step from fresh residuals and factors, from a duality gap of `pairs` products of about mu each;
 // false if it broke down.
-inline bool newton_step(const Problem& problem, Iterate& it, Workspace& w, double mu, double pairs) {
+METRICFIT_FUNCTION bool newton_step(const Problem& problem, Iterate& it, Workspace& w, double mu, double pairs) {
     using namespace parameters::stepping;
     const Border at = border_of(problem, it);
     const Step step = step_of(problem, it, w, at);

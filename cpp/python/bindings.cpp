@@ -16,6 +16,7 @@
 
 #include "core/playing.hpp"
 #include "core/projection.hpp"
+#include "gpu/host.hpp"
 
 namespace nb = nanobind;
 using namespace metricfit;
@@ -337,5 +338,12 @@ NB_MODULE(_core, m) {
     m.def("best_pure", &py_best_pure, nb::arg("gain"), nb::arg("offset"), nb::arg("split"),
           "The size and number of true positives with the largest smallest slack, and that slack.");
     m.def("project", &py_project, nb::arg("matrix"), "Nearest marginals of a mixture; one row per size from 1 to n.");
+    m.def("block_bytes", &block_bytes, nb::arg("items"), nb::arg("constraints"),
+          "Bytes of work space that a block of a device's threads needs for a game.");
+    m.def("solve_on_host", [](std::uintptr_t batch, int blocks) {
+              nb::gil_scoped_release release;
+              solve_on_host(reinterpret_cast<const void*>(batch), blocks);
+          }, nb::arg("batch"), nb::arg("blocks"),
+          "Solve a batch in the CPU's memory by the device's program; see metricfit.solving.device.batch.");
     m.def("target", [] { return std::string(best_target().name); }, "The instruction set in use.");
 }

@@ -239,6 +239,13 @@ CASE(the_step_solves_it_without_columns_of_the_predictor) {
     check_step(kappa, 17, {1, 4, 5, 6, 9, 12}, {}, 0, false, 4);
 }
 
+CASE(the_step_solves_it_without_columns_of_the_adversary) {
+    for (const Metric metric : {f1, accuracy}) {
+        check_step(metric, 5, {}, {1, 3}, 0, false, 12);
+        check_step(metric, 2, {}, {1}, 1, false, 13);
+    }
+}
+
 CASE(the_step_solves_it_under_constraints) {
     for (const Metric metric : {f1, kappa, accuracy}) {
         check_step(metric, 9, {1, 3, 4}, {2, 5}, 1, false, 5);

@@ -23,7 +23,7 @@ def test_kernels(tmp_path_factory: pytest.TempPathFactory, subject: str, case: s
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*instruction_sets(), "shuffled"])
+@pytest.mark.parametrize("name", [*instruction_sets(), "block", "shuffled"])
 def test_every_instruction_set_passes_the_same_checks(
     tmp_path_factory: pytest.TempPathFactory, name: str
 ) -> None:

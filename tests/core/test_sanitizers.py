@@ -40,6 +40,22 @@ def test_threads_do_not_race(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 @pytest.mark.slow
+def test_threads_of_a_block_do_not_race(tmp_path_factory: pytest.TempPathFactory) -> None:
+    options = LEVEL, "-DCMAKE_CXX_FLAGS=-fsanitize=thread"
+    run(built(tmp_path_factory, "thread", "block", *options) / "block", "two_warps", "four_warps")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "flags", ["", "-fsanitize=undefined -fno-sanitize-recover=all"], ids=["plain", "undefined"]
+)
+def test_no_order_of_a_blocks_threads_changes_a_result(
+    tmp_path_factory: pytest.TempPathFactory, flags: str
+) -> None:
+    run(built(tmp_path_factory, f"block{len(flags)}", "block", LEVEL, f"-DCMAKE_CXX_FLAGS={flags}") / "block")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", instruction_sets())
 def test_uninitialised_memory_changes_nothing(tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
     plain = built(tmp_path_factory, "plain", "stress", LEVEL)

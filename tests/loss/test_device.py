@@ -117,14 +117,41 @@ def test_it_compiles() -> None:
     assert torch.allclose(compiled(logits, targets), loss(2.0 * logits, targets))
 
 
+@pytest.mark.parametrize("reduction", ["mean", "none"])
+def test_the_loss_under_constraints_is_that_of_the_host(reduction: str) -> None:
+    logits, targets = a_batch(70, spread=2.0)
+    host, device = both(mf.precision_at_recall(0.8), logits, targets, reduction=reduction)
+    assert torch.allclose(host, device, atol=2e-4)
+
+
+IMPOSSIBLE = mf.specificity.subject_to(mf.recall >= 0.9, mf.precision <= 0.5)
+
+
+def test_constraints_that_cannot_be_met_make_the_loss_nan() -> None:
+    loss = mf.MetricLoss(IMPOSSIBLE, solver="device", group_size=3, reduction="none")
+    losses = loss(torch.linspace(-0.5, 0.5, 6), torch.tensor([1, 1, 1, 1, 0, 0]))
+    assert losses.isnan().tolist() == [True, False]
+
+
+def test_games_whose_constraints_cannot_be_met_are_skipped_as_on_the_host() -> None:
+    logits = torch.linspace(-0.5, 0.5, 6, dtype=torch.float64, requires_grad=True)
+    targets = torch.tensor([1, 1, 1, 1, 0, 0])
+    with pytest.warns(mf.SkippedGameWarning):
+        host = mf.MetricLoss(IMPOSSIBLE, solver="fast", group_size=3, infeasible="skip")(logits, targets)
+    loss = mf.MetricLoss(IMPOSSIBLE, solver="device", group_size=3, infeasible="skip")
+    device = loss(logits, targets)
+    assert torch.allclose(host, device, atol=2e-4)
+    assert torch.allclose(gradient(host, logits), gradient(device, logits), atol=1e-3)
+    assert [solution is None for solution in loss.last_solution.solutions] == [True, False]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"metric": mf.precision_at_recall(0.8)}, "constraints"),
         ({"metric": mf.f1, "ignore_index": -1}, "ignore_index"),
         ({"metric": mf.f1, "gather": True}, "gather"),
     ],
-    ids=["constraints", "ignore_index", "gather"],
+    ids=["ignore_index", "gather"],
 )
 def test_what_the_device_cannot_play_is_refused(options: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
@@ -151,11 +178,14 @@ class OnCuda:
 
 def test_auto_takes_the_gpu_that_holds_the_logits_for_games_it_is_good_at():
     careful = mf.precision_at_recall(0.8)
+    impossible = mf.f1.subject_to(mf.recall >= 0.5, mf.precision <= 0.1)
     assert on_device(OnCuda(64), Settings(mf.f1))
     assert on_device(OnCuda(4096), Settings(mf.f1))  # in groups
-    assert not on_device(OnCuda(4096), Settings(mf.f1, group_size=None))
+    assert not on_device(OnCuda(128), Settings(mf.f1, group_size=None))
     assert not on_device(OnCuda(64), Settings(mf.f1, solver="fast"))
-    assert not on_device(OnCuda(64), Settings(careful))
+    assert on_device(OnCuda(64), Settings(careful))
+    assert not on_device(OnCuda(64), Settings(impossible))  # the host says which constraint cannot be met
+    assert on_device(OnCuda(64), Settings(impossible, infeasible="skip"))
     assert not on_device(OnCuda(0), Settings(mf.f1))
 
 

@@ -52,7 +52,9 @@ def test_a_batch_of_mixed_sizes_equals_its_games_for_any_number_of_threads(metri
 def test_the_quick_way_and_the_thorough_one_agree():
     for metric in METRICS:
         for scores in GAMES:
-            inclusion, verdict = judge_fast(metric, scores[None], 1e-6)
+            inclusion, verdict, _ = judge_fast(
+                metric, scores[None], np.zeros((1, scores.size), dtype=bool), 1e-6
+            )
             truth = mf.solve(metric, scores, solver="exact-lp", tol=1e-6)
             value, gap, _ = verdict[0]
             slack = 1e-9 * max(1.0, np.abs(scores).sum())
@@ -66,12 +68,13 @@ def test_what_the_quick_way_misses_is_solved_the_thorough_one(monkeypatch):
     scores = [drawn(9, "plain", seed) for seed in range(3)]
     expected = mf.solve_many(mf.f1, scores)
 
-    def half(metric, batch, tol, **options):
-        inclusion, verdict = judge_fast(metric, batch, tol, **options)
+    def half(metric, batch, labels, tol, **options):
+        inclusion, verdict, multipliers = judge_fast(metric, batch, labels, tol, **options)
         inclusion[1], verdict[1] = np.nan, np.nan
-        return inclusion, verdict
+        return inclusion, verdict, multipliers
 
-    monkeypatch.setattr(sys.modules["metricfit.solving.certifying"], "find_judge", lambda name: half)
+    certifying = sys.modules["metricfit.solving.certifying"]
+    monkeypatch.setattr(certifying, "find_judge", lambda name, constrained: half)
     for one, other in zip(expected, mf.solve_many(mf.f1, scores), strict=True):
         same(one, other)
 

@@ -5,7 +5,7 @@ from metricfit.game.definition import TABLE_LIMIT, Game, checked_input, make_gam
 from metricfit.game.errors import InfeasibleConstraintsError
 from metricfit.game.feasibility import constraint_slacks, make_feasible, most_slack, slack_tolerances
 from metricfit.game.payoff import AdjustedMetric, Payoff, checked_size_scores, sized
-from metricfit.game.rounding import batch_rounding, extent
+from metricfit.game.rounding import batch_rounding, constraint_rounding, extent
 from metricfit.game.strategy import Strategy, average_ties, clean, inclusion_in_order, mix
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "checked_input",
     "checked_size_scores",
     "clean",
+    "constraint_rounding",
     "constraint_slacks",
     "extent",
     "inclusion_in_order",

@@ -14,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricfit.game.definition import TABLE_LIMIT, Game
+from metricfit.game.feasibility import constraint_rows, slack_tolerances
 from metricfit.game.payoff import Payoff
 from metricfit.game.strategy import Strategy
+from metricfit.metrics import Metric
 
-__all__ = ["batch_rounding", "extent", "lower_rounding", "upper_rounding"]
+__all__ = ["batch_rounding", "constraint_rounding", "extent", "lower_rounding", "upper_rounding"]
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -99,6 +101,25 @@ def batch_rounding(payoff: Payoff, scores: NDArray[np.float64]) -> NDArray[np.fl
     unit = 2.0 * EPS * (3 * n + 1 + FEW)
     rounding: NDArray[np.float64] = unit * (extent(payoff, n)[2] + np.abs(scores).sum(axis=1))
     return rounding
+
+
+def constraint_rounding(metric: Metric, n: int, positives: int, multipliers: NDArray[np.float64]) -> float:
+    """By how much constraints may make the upper bound of a game larger, beside `batch_rounding`.
+
+    That is rounding, and what the predictor gains where constraints are loosened by `slack_tolerances`.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> constrained = mf.precision.subject_to(mf.recall >= 0.5)
+    >>> 1e-9 < constraint_rounding(constrained, 3, 2, np.ones(1)) < 2e-9
+    True
+    """
+    gain, offset = constraint_rows(metric.constraints, n, positives)
+    most = np.minimum(np.arange(n + 1), positives)
+    terms = (np.abs(gain) * most + np.abs(offset) + 1.0).max(axis=1)
+    unit = 2.0 * EPS * (3 * n + 1 + FEW + multipliers.size)
+    return float(multipliers @ (unit * terms + slack_tolerances(gain, offset, positives)))
 
 
 @lru_cache(maxsize=256)

@@ -7,12 +7,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from metricfit.game import TABLE_LIMIT, sized
+from metricfit.game import TABLE_LIMIT, InfeasibleConstraintsError, sized
 from metricfit.game.feasibility import constraint_rows, slack_tolerances
 from metricfit.game.linear_program import minimise
 from metricfit.metrics import Metric
 
-__all__ = ["ceiling", "score_limit"]
+__all__ = ["always_feasible", "ceiling", "score_limit"]
 
 
 @lru_cache(maxsize=256)
@@ -32,6 +32,26 @@ def score_limit(metric: Metric, n: int) -> float:
         return math.inf
     lowest, highest = metric.value_range(n)
     return 100.0 * (highest - lowest)
+
+
+@lru_cache(maxsize=256)
+def always_feasible(metric: Metric, n: int) -> bool:
+    """Return whether the constraints can be met on `n` items, however many of them are positive.
+
+    Examples
+    --------
+    >>> import metricfit as mf
+    >>> always_feasible(mf.precision_at_recall(0.8), 32)
+    True
+    >>> always_feasible(mf.f1.subject_to(mf.recall >= 0.5, mf.precision <= 0.1), 32)
+    False
+    """
+    try:
+        for positives in range(n + 1):
+            constraint_rows(metric.constraints, n, positives)
+    except InfeasibleConstraintsError:
+        return False
+    return True
 
 
 @lru_cache(maxsize=4096)

@@ -88,7 +88,7 @@ def solve_on_device(
     outcome = play_on_device(logits, targets, settings)
     if recorder is not None:
         recorder.keep(outcome.record)
-    games = outcome.losses.numel() if settings.reduction == "mean" else 1
+    games = outcome.count if settings.reduction == "mean" else 1
     losses = outcome.losses if settings.reduction == "none" else outcome.losses.sum() / games
     dtype = _result_dtype(logits)
     slope = (outcome.slopes / games).reshape(logits.shape)

@@ -109,11 +109,9 @@ class Settings:
         Examples
         --------
         >>> import metricfit as mf
-        >>> Settings(mf.f1.subject_to(mf.recall >= 0.8)).why_not_on_device()
-        'games with constraints'
+        >>> Settings(mf.f1, gather=True).why_not_on_device()
+        'with gather'
         """
-        if self.metric.constraints and self.constraints == "game":
-            return "games with constraints"
         if self.metric.size is not None:
             return "predictions of one size only"
         if self.ignore_index is not None:

@@ -300,12 +300,12 @@ def _certify_part(
     multipliers = np.zeros((games, len(metric.constraints)))
     notes = [""] * games
     inclusion, verdict = np.empty((games, 2, n)), np.full((games, 3), np.inf)
-    plain = not metric.constraints and size_scores is None
-    if (judge := find_judge(name)) and plain and n <= TABLE_LIMIT:
+    judge = find_judge(name, bool(metric.constraints)) if size_scores is None else None
+    if judge and n <= TABLE_LIMIT:
         payoff = sized(metric, n)
         rounding = batch_rounding(payoff, scores)
         aim = _attainable(tol, 2.0 * float(rounding.max(initial=0.0)), extent(payoff, n)[2])
-        inclusion, verdict = judge(payoff, scores, aim, **options)
+        inclusion, verdict, multipliers = judge(payoff, scores, labels, aim, **options)
         verdict[:, 0] += rounding
         verdict[:, 1] += 2.0 * rounding
     for game, (_, gap, _) in enumerate(verdict.tolist()):

@@ -21,13 +21,20 @@ Floats = NDArray[np.float64]
 SOLVERS = MappingProxyType(
     {
         "fast": "metricfit.solving.fast:solve_fast",
+        "device": "metricfit.solving.device:solve_device",
         "exact-lp": "metricfit.solving.lp:solve_exact_lp",
         "admm": "metricfit.solving.admm:solve_admm",
     }
 )
 
-# Solvers that can try a whole batch at once, before the games that this leaves are solved one by one.
-JUDGES = MappingProxyType({"fast": "metricfit.solving.fast:judge_fast"})
+# Solvers that can try a whole batch at once, before the games that this leaves are solved one by one; and
+# whether they take games with constraints.
+JUDGES = MappingProxyType(
+    {
+        "fast": ("metricfit.solving.fast:judge_fast", False),
+        "device": ("metricfit.solving.device:judge_device", True),
+    }
+)
 
 DEFAULT = "fast"
 LAST_RESORT = "exact-lp"
@@ -39,7 +46,7 @@ def solvers() -> tuple[str, ...]:
     Examples
     --------
     >>> solvers()
-    ('auto', 'fast', 'exact-lp', 'admm')
+    ('auto', 'fast', 'device', 'exact-lp', 'admm')
     """
     return ("auto", *SOLVERS)
 
@@ -68,17 +75,19 @@ def find_solver(name: str) -> Callable[..., Answer]:
 
 
 @cache
-def find_judge(name: str) -> Callable[..., tuple[Floats, Floats]] | None:
-    """Return what tries a batch: ``(metric, scores, tol, **options) -> (inclusion, verdict)``; or None.
+def find_judge(name: str, constrained: bool) -> Callable[..., tuple[Floats, Floats, Floats]] | None:
+    """Return what tries a batch of games, which have constraints or not; or None.
 
-    Of ``scores``, shape (games, n), it returns the inclusion probabilities of adversary and predictor, shape
-    (games, 2, n), and per game value, gap and iterations as of a `Solution`, shape (games, 3); games that it
-    cannot do have an infinite gap.
+    It is called as ``(metric, scores, labels, tol, **options)``. Of ``scores`` and ``labels``, shape
+    (games, n), it returns the inclusion probabilities of adversary and predictor, shape (games, 2, n); per
+    game value, gap and iterations as of a `Solution`, shape (games, 3); and the multipliers of the
+    constraints, shape (games, constraints). Games that it cannot do have an infinite gap.
     """
-    if resolve(name) not in JUDGES:
+    place, takes_constraints = JUDGES.get(resolve(name), ("", False))
+    if not place or constrained > takes_constraints:
         return None
-    module, function = JUDGES[resolve(name)].split(":")
-    found: Callable[..., tuple[Floats, Floats]] = getattr(import_module(module), function)
+    module, function = place.split(":")
+    found: Callable[..., tuple[Floats, Floats, Floats]] = getattr(import_module(module), function)
     return found
 
 

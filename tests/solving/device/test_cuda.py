@@ -3,87 +3,94 @@
 from __future__ import annotations
 
 import ctypes
-import subprocess
-import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
 
 import metricfit as mf
-from metricfit.solving.device import Layout, batch, cuda, host, solve_games
-from metricfit.solving.device.program import cuda_source, host_source, kept
+from metricfit import _core
+from metricfit.solving.device import Layout, batch, cuda, solve_games
+from metricfit.solving.device.program import kept, source_folder, sources
 
-# A driver that says what it is asked for, and hands the kernel's argument on.
-DRIVER = r"""
-#include <cstdio>
-#include <cstring>
-static void (*play)(void*, int, int, int);
-struct Attribute { unsigned id, padding, value[16]; };
-struct Launch {
-    unsigned blocks[3], threads[3], shared;
-    void* stream;
-    Attribute* attributes;
-    unsigned count;
-};
-extern "C" {
-void set_player(void* function) { play = (void (*)(void*, int, int, int))function; }
-int cuModuleLoadData(void** module, const void* image) {
-    *module = (void*)1;
-    return memcmp(image, "image", 5);
-}
-int cuModuleGetFunction(void** function, void* module, const char* name) {
-    *function = (void*)2;
-    return module != (void*)1 || strcmp(name, "solve_games");
-}
-int cuFuncSetAttribute(void* function, int attribute, int) { return function != (void*)2 || attribute != 8; }
-int cuGetErrorString(int, const char** text) { *text = "a reason"; return 0; }
-int cuLaunchKernelEx(const Launch* launch, void* function, void** arguments, void** extra) {
-    const unsigned *blocks = launch->blocks, *threads = launch->threads;
-    if (function != (void*)2 || blocks[1] * blocks[2] * threads[1] * threads[2] != 1 || extra) return 1;
-    if (threads[0] != 128 || launch->shared != 4000) return 1;
-    if (launch->stream != (void*)7) return 2;
-    int team = 1;
-    if (launch->count == 1 && launch->attributes->id == 4) team = launch->attributes->value[0];
-    play(arguments[0], blocks[0], 1, team);
-    return 0;
-}
-}
-"""
+
+def load_data(_module: Any, program: ctypes.c_char_p) -> int:
+    return 0 if program.value == b"image" else cuda.NO_BINARY_FOR_GPU
+
+
+def get_function(_function: Any, _module: Any, name: bytes) -> int:
+    return 0 if name == b"solve_games" else 500
+
+
+def get_error(_code: Any, text: Any) -> int:
+    text._obj.value = b"a reason"
+    return 0
+
+
+def launch(_function: Any, *rest: Any) -> int:
+    *shape, stream, arguments, extra = rest
+    assert [x.value for x in shape[1:]] == [1, 1, 128, 1, 1, 0]
+    assert stream.value == 7
+    assert extra is None
+    _core.solve_on_host(arguments[0], shape[0].value)
+    return 0
+
+
+# A driver that loads what is called "image", and solves on the CPU what is launched.
+DRIVER = SimpleNamespace(
+    cuModuleLoadData=load_data,
+    cuModuleGetFunction=get_function,
+    cuGetErrorString=get_error,
+    cuLaunchKernel=launch,
+)
 
 
 @pytest.fixture
-def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ctypes.CDLL:
-    target = tmp_path / "driver.so"
-    host.build(DRIVER, target, "-shared", "-fPIC")
-    loaded = ctypes.CDLL(str(target))
-    loaded.set_player(ctypes.cast(host.library().solve_games, ctypes.c_void_p))
-    monkeypatch.setattr(cuda.ctypes, "CDLL", lambda name: loaded)
-    return loaded
+def driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda.ctypes, "CDLL", lambda _: DRIVER)
 
 
-@pytest.mark.parametrize("team", [1, 2])
 def test_the_kernel_gets_the_argument_that_the_program_for_the_cpu_gets(
-    driver: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch, team: int
+    driver: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     layout, scores = Layout(mf.f1, (0, 5), (5, 3)), torch.linspace(-1, 1, 8, dtype=torch.float64)
-    expected = solve_games(layout, scores, team=team)
-    kernel = cuda.Kernel(b"image of a module", "solve_games", 4000)
+    expected = solve_games(layout, scores)
+    kernel = cuda.Kernel(b"image")
 
     class Launcher:
+        block_bytes = staticmethod(_core.block_bytes)
+
         @staticmethod
-        def solve_games(argument, blocks: int, threads: int, team: int) -> None:
-            kernel.launch(argument._obj, blocks, 128, 4000, 7, team)
+        def solve_on_host(address: int, blocks: int) -> None:
+            kernel.launch(batch._Batch.from_address(address), blocks, 128, 7)
 
-    monkeypatch.setattr(host, "library", Launcher)
-    played = solve_games(layout, scores, team=team)
-    assert torch.equal(played.bounds, expected.bounds)
-    assert torch.equal(played.adversary, expected.adversary)
+    monkeypatch.setattr(batch, "_core", Launcher)
+    solved = solve_games(layout, scores)
+    assert torch.equal(solved.bounds, expected.bounds)
+    assert torch.equal(solved.adversary, expected.adversary)
 
 
-def test_what_the_driver_refuses_is_an_error_with_its_reason(driver: ctypes.CDLL) -> None:
-    with pytest.raises(RuntimeError, match=r"cuModuleLoadData failed with CUDA error -?\d+: a reason"):
-        cuda.Kernel(b"something else", "solve_games", 4000)
+def test_what_the_driver_refuses_is_an_error_with_its_reason(driver: None) -> None:
+    with pytest.raises(cuda.CudaError, match="cuModuleLoadData failed with CUDA error 209: a reason"):
+        cuda.Kernel(b"something else")
+
+
+@pytest.mark.parametrize("prebuilt", [None, b"of another architecture", b"image"])
+def test_a_kernel_is_compiled_if_the_package_has_none_for_this_gpu(
+    driver: None, monkeypatch: pytest.MonkeyPatch, prebuilt: bytes | None
+) -> None:
+    compiled = []
+
+    def compile_kernel(architecture: str) -> bytes:
+        compiled.append(architecture)
+        return b"image"
+
+    monkeypatch.setattr(cuda, "prebuilt", lambda: prebuilt)
+    monkeypatch.setattr(cuda, "compile_kernel", compile_kernel)
+    cuda.load("sm_75")
+    assert compiled == ([] if prebuilt == b"image" else ["sm_75"])
 
 
 def test_without_a_compiler_for_cuda_there_gives_a_message(
@@ -91,102 +98,64 @@ def test_without_a_compiler_for_cuda_there_gives_a_message(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(cuda, "find_nvrtc", lambda: None)
-    monkeypatch.setattr(cuda.shutil, "which", lambda name: None)
+    monkeypatch.setattr(cuda.shutil, "which", lambda _: None)
     with pytest.raises(RuntimeError, match="install the package nvidia-cuda-nvrtc"):
         cuda.compile_kernel("sm_90")
 
 
-def test_without_a_compiler_for_c_there_gives_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host.shutil, "which", lambda name: None)
-    with pytest.raises(RuntimeError, match=r"install g\+\+"):
-        host.compiler()
+class Builder:
+    """Builds a kernel and counts how often."""
 
+    def __init__(self) -> None:
+        self.built = 0
 
-def test_what_does_not_compile_is_shown(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match="nonsense"):
-        host.build("nonsense;", tmp_path / "nothing")
-
-
-def test_a_program_is_built_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    built = []
-
-    def build() -> bytes:
-        built.append(1)
+    def __call__(self) -> bytes:
+        self.built += 1
         return b"program"
 
-    assert kept("key", ".bin", build).read_bytes() == b"program"
-    assert kept("key", ".bin", build).read_bytes() == b"program"
-    assert len(built) == 1
-    assert kept("other key", ".bin", build) != kept("key", ".bin", build)
+
+def test_a_kernel_is_built_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    build = Builder()
+    assert [kept("key", build), kept("key", build)] == [b"program"] * 2
+    assert build.built == 1
+    kept("other key", build)
+    assert build.built == 2
 
 
-def test_a_program_is_kept_elsewhere_where_the_cache_cannot_be_written(
+def test_a_damaged_kernel_is_built_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    build = Builder()
+    kept("key", build)
+    (file,) = (tmp_path / "metricfit").iterdir()
+    file.write_bytes(file.read_bytes()[:-1])
+    assert kept("key", build) == b"program"
+    assert kept("key", build) == b"program"
+    assert build.built == 2
+
+
+def test_a_kernel_is_built_where_the_cache_cannot_be_written(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("not a folder")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    assert kept("key", ".bin", lambda: b"program").read_bytes() == b"program"
+    assert kept("key", Builder()) == b"program"
 
 
-def test_a_damaged_program_is_built_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    path = kept("key", ".bin", lambda: b"program")
-    path.write_bytes(b"prog")
-    assert kept("key", ".bin", lambda: b"program again").read_bytes() == b"program again"
-
-
-def test_a_user_without_a_home_keeps_the_program_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    def homeless() -> Path:
-        raise RuntimeError("could not determine home directory")
+def test_a_kernel_is_built_where_there_is_no_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    def home() -> Path:
+        raise RuntimeError("no home")
 
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setattr(Path, "home", homeless)
-    assert kept("key", ".bin", lambda: b"program").read_bytes() == b"program"
+    monkeypatch.setattr(Path, "home", home)
+    assert kept("key", Builder()) == b"program"
 
 
-def test_every_game_that_is_laid_out_has_a_launch_shape() -> None:
-    for n in (1, 32, 64, 65, 128, 256, 257, batch.MOST_ITEMS):
-        threads, numbers = batch.launch_shape(n)
-        assert threads % 32 == 0
-        assert threads <= 384
-        assert host.library().quick_numbers(n) <= numbers <= cuda.MOST_SHARED // 8
-
-
-# Lanes of a warp, threads of a block, blocks of a team, items.
-RACES = [(1, 5, 1, 20), (4, 4, 1, 20), (4, 8, 1, 9), (1, 3, 2, 20), (4, 4, 2, 33)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("lanes", "threads", "team", "n"), RACES)
-def test_no_thread_reads_what_another_is_writing(
-    tmp_path: Path, lanes: int, threads: int, team: int, n: int
-) -> None:
-    """The kernel with real threads under ThreadSanitizer, which stops at the first race."""
-    scores = ", ".join(str(x) for x in torch.linspace(-0.4, 0.7, n).tolist())
-    tables = torch.from_numpy(batch._tables_on(torch.device("cpu"), mf.kappa, n).numpy()).ravel().tolist()
-    main = f"""
-    int main() {{
-        static const double tables[] = {{{", ".join(map(repr, tables))}}};
-        static const double scores[] = {{{scores}}};
-        const long long games[] = {{0, {n}, reinterpret_cast<long long>(tables)}};
-        const double reach[] = {{4.0}};
-        const double targets[{n}] = {{1.0, 0.0, 1.0}}, best[{n + 1}] = {{}};
-        double adversary[{n}], predictor[{n}], bounds[2], losses[1], slopes[{n}];
-        int report[2];
-        const long long size = workspace_numbers({n});
-        std::vector<double> workspace({team} * size);
-        Batch batch = {{scores, targets, best, games, reach, adversary, predictor, bounds, losses, slopes,
-                        report, workspace.data(), size, 1, 150, {n + 1}, 14000, 1e-4}};
-        solve_games(&batch, {team}, {threads}, {team});
-        return report[0];
-    }}
-    """
-    program = tmp_path / "races"
-    options = (f"-DWARP_LANES={lanes}", "-fsanitize=thread", "-g", "-O1")
-    host.build(host_source() + main, program, *options)
-    finished = subprocess.run([program], capture_output=True, text=True, check=False)
-    assert finished.returncode == 0, finished.stderr
+def test_the_source_is_the_solver_of_the_cpu() -> None:
+    text = sources()
+    assert "__global__" in text
+    for name in ("core/solver.hpp", "gpu/execution.hpp", "gpu/solve.hpp"):
+        assert (source_folder() / name).read_text() in text
 
 
 @pytest.mark.gpu
@@ -197,8 +166,3 @@ def test_the_device_finds_what_the_cpu_finds(n: int) -> None:
     here, there = solve_games(layout, scores), solve_games(layout, scores.cuda())
     assert torch.allclose(here.bounds, there.bounds.cpu(), atol=1e-6)
     assert torch.equal(here.report[:, 0], there.report[:, 0].cpu())
-
-
-def test_the_source_for_cuda_has_nothing_of_the_host() -> None:
-    assert "#include" not in cuda_source()
-    assert sys.platform == "win32" or "std::" not in cuda_source()

@@ -12,16 +12,15 @@ from numpy.typing import NDArray
 import metricfit as mf
 from drawn import built_in_metrics, custom_metrics, scores_of
 from metricfit.game.tables import whole_tables
-from metricfit.solving.device import Layout, PlayedGames, solve_games
-from metricfit.solving.device.batch import MISSED, NOT_FINITE, SOLVED, check_threads, workspace_numbers
-from metricfit.solving.device.host import library
+from metricfit.solving.device import Layout, SolvedGames, solve_games, solving
+from metricfit.solving.device.batch import INFEASIBLE, MISSED, NOT_FINITE, SOLVED
 
 ERROR_RATE = mf.get_metric("(fp + fn) / all")
 METRICS = [mf.f1, mf.f2, mf.mcc, mf.kappa, mf.accuracy, mf.precision, ERROR_RATE]
 NOISE = np.random.default_rng(0).normal(size=120)
 
 
-def play(metric: mf.Metric, *games: NDArray[np.float64], tol: float = 1e-4, **options: int) -> PlayedGames:
+def play(metric: mf.Metric, *games: NDArray[np.float64], tol: float = 1e-4, **options: int) -> SolvedGames:
     sizes = tuple(len(scores) for scores in games)
     starts = tuple(np.cumsum((0, *sizes[:-1])).tolist())
     scores = torch.from_numpy(np.concatenate(games))
@@ -85,36 +84,10 @@ def test_games_of_different_sizes_are_solved_together_as_each_alone() -> None:
     assert torch.equal(together.adversary, torch.cat([played.adversary for played in alone]))
 
 
-@pytest.mark.parametrize(
-    ("kind", "threads"), [("cuda", 0), ("cuda", 3), ("cuda", 416), ("cpu", 0), ("cpu", 13)]
-)
-def test_threads_that_a_block_cannot_have_are_refused(kind, threads):
+@pytest.mark.parametrize("threads", [0, 3, 48, 544])
+def test_threads_that_a_block_cannot_have_are_refused(threads: int) -> None:
     with pytest.raises(ValueError, match=f"got threads={threads}"):
-        check_threads(threads, kind)
-    for possible in (32, 384) if kind == "cuda" else (1, 12):
-        check_threads(possible, kind)
-
-
-def test_a_game_checks_its_threads():
-    with pytest.raises(ValueError, match="1 to 12 threads"):
-        play(mf.kappa, np.array([0.1, -0.2]), threads=13)
-
-
-def test_several_threads_of_a_block_find_what_one_finds() -> None:
-    scores = NOISE[:40] / 5.0
-    one, several = (play(mf.kappa, scores, threads=threads) for threads in (1, 3))
-    assert torch.equal(one.report, several.report)
-    assert torch.allclose(one.bounds, several.bounds, atol=1e-9)
-    assert torch.allclose(one.adversary, several.adversary, atol=1e-6)
-
-
-@pytest.mark.parametrize("n", [1, 20, 40, 100])
-def test_two_blocks_find_together_what_one_finds(n: int) -> None:
-    scores = NOISE[:n] * 8.0 / n
-    alone, together = (play(mf.kappa, scores, team=team) for team in (1, 2))
-    assert torch.equal(alone.report, together.report)
-    assert torch.allclose(alone.bounds, together.bounds, atol=1e-8)
-    assert torch.allclose(alone.adversary, together.adversary, atol=1e-5)
+        play(mf.kappa, np.array([0.1, -0.2]), threads=threads)
 
 
 def test_probabilities_are_those_of_mixtures() -> None:
@@ -164,23 +137,79 @@ def test_too_few_steps_are_reported_with_bounds_that_hold() -> None:
     assert upper - lower > 1e-4
 
 
-def test_the_work_space_is_as_large_as_the_kernel_says() -> None:
-    for n in (1, 2, 15, 16, 31, 32, 128, 255, 256, 257, 1023, 1024):
-        needed = library().workspace_numbers(n)
-        assert needed <= workspace_numbers(n) <= 1.1 * needed
+CONSTRAINED = [
+    mf.precision_at_recall(0.8),
+    mf.f1.subject_to(mf.recall >= 0.5, mf.specificity >= 0.5),
+    mf.recall.subject_to(mf.precision >= 0.4),
+]
 
 
-@pytest.mark.parametrize(
-    ("layout", "message"),
-    [
-        (lambda: Layout(mf.precision_at_recall(0.8), (0,), (3,)), "constraints"),
-        (lambda: Layout(mf.f1, (0,), (5000,)), "1 to 1024 items"),
-        (lambda: Layout(mf.f1, (), ()), "1 to 1024 items"),
-    ],
-)
-def test_what_the_device_cannot_play_is_refused(layout, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        layout()
+@pytest.mark.parametrize("metric", CONSTRAINED, ids=str)
+@pytest.mark.parametrize("n", [5, 20, 60])
+def test_games_under_constraints_agree_with_the_solver_for_the_cpu(metric: mf.Metric, n: int) -> None:
+    labels = np.arange(n) % 3 == 0
+    fast = mf.solve(metric, NOISE[:n] * 8.0 / n, labels)
+    solved = mf.solve(metric, NOISE[:n] * 8.0 / n, labels, solver="device")
+    assert solved.gap <= 1e-4
+    assert solved.lower <= fast.value + 1e-9
+    assert solved.value >= fast.lower - 1e-9
+    assert solved.multipliers.shape == fast.multipliers.shape
+
+
+def test_the_predictor_meets_its_constraints() -> None:
+    labels = np.arange(40) % 4 == 0
+    predictor = mf.solve(mf.precision_at_recall(0.8), NOISE[:40] / 5.0, labels, solver="device").predictor
+    assert predictor[labels].mean() >= 0.8 - 1e-9
+
+
+def test_constraints_that_cannot_be_met_spoil_their_own_game_only() -> None:
+    metric = mf.specificity.subject_to(mf.recall >= 0.9, mf.precision <= 0.5)
+    scores = torch.from_numpy(NOISE[:8].copy())
+    targets = torch.tensor([1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0], dtype=torch.float64)
+    solved = solve_games(Layout(metric, (0, 4), (4, 4)), scores, targets=targets)
+    assert solved.report[:, 0].tolist() == [INFEASIBLE, SOLVED]
+    assert solved.adversary[:4].isnan().all()
+    assert solved.adversary[4:].isfinite().all()
+
+
+def test_targets_that_constraints_need_are_checked() -> None:
+    metric, scores = mf.precision_at_recall(0.8), torch.zeros(4, dtype=torch.float64)
+    targets = torch.tensor([1.0, 0.5, 1.0, 0.0], dtype=torch.float64)
+    solved = solve_games(Layout(metric, (0, 2), (2, 2)), scores, targets=targets)
+    assert solved.report[:, 0].tolist() == [NOT_FINITE, SOLVED]
+    with pytest.raises(ValueError, match="need the targets"):
+        solve_games(Layout(metric, (0,), (4,)), scores)
+
+
+def test_a_game_does_not_depend_on_what_was_in_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = play(mf.kappa, NOISE[:40] / 5.0)
+    empty = torch.empty
+
+    def filled(*size: object, **options: object) -> torch.Tensor:
+        tensor = empty(*size, **options)
+        return tensor.fill_(255) if tensor.dtype == torch.uint8 else tensor  # bytes of NaN
+
+    monkeypatch.setattr(torch, "empty", filled)
+    assert torch.equal(play(mf.kappa, NOISE[:40] / 5.0).bounds, expected.bounds)
+
+
+def test_the_solver_by_name_returns_a_solution_of_the_device() -> None:
+    assert "device" in mf.solvers()
+    solution = mf.solve(mf.f1, [3.0, 0.2, -0.3], solver="device")
+    fast = mf.solve(mf.f1, [3.0, 0.2, -0.3])
+    assert solution.solver == "device"
+    assert solution.value == pytest.approx(fast.value, abs=1e-4)
+
+
+def test_games_that_are_too_large_are_solved_on_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solving, "MOST_ITEMS", 10)
+    assert mf.solve(mf.f1, NOISE[:20] / 3.0, solver="device").gap <= 1e-4
+
+
+@pytest.mark.parametrize("sizes", [(5000,), (), (0,)], ids=str)
+def test_sizes_that_the_device_does_not_have_are_refused(sizes: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="1 to 4096 items"):
+        Layout(mf.f1, (0,) * len(sizes), sizes)
 
 
 def test_scores_of_single_precision_are_refused() -> None:
@@ -189,7 +218,7 @@ def test_scores_of_single_precision_are_refused() -> None:
 
 
 def test_more_items_than_scores_are_refused() -> None:
-    with pytest.raises(ValueError, match="more items"):
+    with pytest.raises(ValueError, match="have 3 items, but there are 2 scores"):
         solve_games(Layout(mf.f1, (0,), (3,)), torch.zeros(2, dtype=torch.float64))
 
 

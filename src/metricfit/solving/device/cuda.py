@@ -1,6 +1,6 @@
-"""The solver as a CUDA kernel: compiled by NVRTC, loaded and launched by the driver.
+"""The solver as a CUDA kernel: compiled with the package or by NVRTC, loaded and launched by the driver.
 
-Both libraries are there wherever PyTorch has CUDA, and both have had these few C functions unchanged for
+The driver and NVRTC are there wherever PyTorch has CUDA, and have had these few C functions unchanged for
 years; so neither a CUDA toolkit nor another package is needed, nor anything private of PyTorch.
 """
 
@@ -20,68 +20,48 @@ from typing import Any
 
 import torch
 
-from metricfit.solving.device.program import cuda_source, kept
+from metricfit.solving.device.program import ENTRY, kept, prebuilt, source_folder, sources
 
-__all__ = ["Kernel", "compile_kernel", "find_nvrtc", "kernel", "shared_limit"]
+__all__ = ["CudaError", "Kernel", "compile_kernel", "find_nvrtc", "kernel", "load"]
 
-MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+NAME = "solve_games"
 
-CLUSTER_DIMENSION = 4  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+OPTIONS = ("-std=c++17", "-DMETRICFIT_TARGET=gpu")
 
-MOST_SHARED = 220 * 1024
-"""More is not asked for."""
+NO_BINARY_FOR_GPU = 209  # CUDA_ERROR_NO_BINARY_FOR_GPU
+
+# NVRTC has no headers of the standard library. These few names are all that the kernel needs of them.
+HEADERS = {
+    "cmath": "#pragma once\n#define INFINITY (__longlong_as_double(0x7ff0000000000000LL))\n"
+    "namespace std { using ::ceil; using ::fabs; using ::floor; using ::sqrt; }\n",
+    "cstddef": "#pragma once\nnamespace std { typedef decltype(sizeof(0)) size_t; "
+    "typedef decltype((char*)0 - (char*)0) ptrdiff_t; }\n",
+    "cstdint": "#pragma once\nnamespace std { typedef unsigned long long uint64_t; }\n",
+}
 
 
-class _Attribute(ctypes.Structure):
-    """``CUlaunchAttribute``, as it is for the dimensions of a cluster."""
+class CudaError(RuntimeError):
+    """A call of the driver failed; ``code`` is what it returned."""
 
-    _fields_ = (("id", c_uint), ("padding", c_uint), ("dimensions", c_uint * 16))
-
-
-class _Launch(ctypes.Structure):
-    """``CUlaunchConfig``."""
-
-    _fields_ = (
-        ("blocks", c_uint * 3),
-        ("threads", c_uint * 3),
-        ("shared_bytes", c_uint),
-        ("stream", c_void_p),
-        ("attributes", ctypes.POINTER(_Attribute)),
-        ("count", c_uint),
-    )
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class Kernel:
     """A loaded kernel, for the device that was current when it was loaded."""
 
-    def __init__(self, program: bytes, name: str, shared_bytes: int) -> None:
+    def __init__(self, program: bytes) -> None:
         self._driver = ctypes.CDLL("libcuda.so.1" if sys.platform != "win32" else "nvcuda.dll")
         self._module, self._function = c_void_p(), c_void_p()
         self._call("cuModuleLoadData", byref(self._module), c_char_p(program))
-        self._call("cuModuleGetFunction", byref(self._function), self._module, name.encode())
-        self._call("cuFuncSetAttribute", self._function, c_int(MAX_DYNAMIC_SHARED), c_int(shared_bytes))
+        self._call("cuModuleGetFunction", byref(self._function), self._module, NAME.encode())
 
-    def launch(
-        self,
-        argument: ctypes.Structure,
-        blocks: int,
-        threads: int,
-        shared_bytes: int,
-        stream: int,
-        team: int = 1,
-    ) -> None:
-        """Queue the kernel, whose only argument is copied at once; blocks meet in teams of so many."""
+    def launch(self, argument: ctypes.Structure, blocks: int, threads: int, stream: int) -> None:
+        """Queue the kernel, whose only argument is copied at once."""
         arguments = (c_void_p * 1)(ctypes.addressof(argument))
-        cluster = _Attribute(CLUSTER_DIMENSION, 0, (c_uint * 16)(team, 1, 1))
-        launch = _Launch(
-            (c_uint * 3)(blocks, 1, 1),
-            (c_uint * 3)(threads, 1, 1),
-            shared_bytes,
-            stream,
-            ctypes.pointer(cluster),
-            1 if team > 1 else 0,
-        )
-        self._call("cuLaunchKernelEx", byref(launch), self._function, arguments, None)
+        shape = [c_uint(x) for x in (blocks, 1, 1, threads, 1, 1, 0)]
+        self._call("cuLaunchKernel", self._function, *shape, c_void_p(stream), arguments, None)
 
     def _call(self, name: str, *arguments: Any) -> None:
         code = getattr(self._driver, name)(*arguments)
@@ -89,7 +69,7 @@ class Kernel:
             text = c_char_p()
             self._driver.cuGetErrorString(c_int(code), byref(text))
             said = text.value.decode() if text.value else "no explanation"
-            raise RuntimeError(f"{name} failed with CUDA error {code}: {said}")
+            raise CudaError(f"{name} failed with CUDA error {code}: {said}", code)
 
 
 @cache
@@ -98,18 +78,22 @@ def kernel(device: int) -> Kernel:
     major, minor = torch.cuda.get_device_capability(device)
     with torch.cuda.device(device):
         torch.cuda.current_stream().synchronize()  # makes PyTorch's context the current one
-        return Kernel(compile_kernel(f"sm_{major}{minor}"), "solve_games", shared_limit(device))
+        return load(f"sm_{major}{minor}")
 
 
-@cache
-def shared_limit(device: int) -> int:
-    """Return how many bytes of shared memory a block gets at most."""
-    properties = torch.cuda.get_device_properties(device)
-    return min(int(getattr(properties, "shared_memory_per_block_optin", 48 * 1024)), MOST_SHARED)
+def load(architecture: str) -> Kernel:
+    """Load the kernel for the current device: that of the package, or else one compiled now."""
+    if (program := prebuilt()) is not None:
+        try:
+            return Kernel(program)
+        except CudaError as error:
+            if error.code != NO_BINARY_FOR_GPU:
+                raise
+    return Kernel(compile_kernel(architecture))
 
 
 def compile_kernel(architecture: str) -> bytes:
-    """Return the kernel's machine code, from the cache or from the compiler.
+    """Return the machine code of the kernel, by NVRTC or another CUDA compiler.
 
     Parameters
     ----------
@@ -122,12 +106,11 @@ def compile_kernel(architecture: str) -> bytes:
             "compiling the solver for the GPU, about a minute; this happens once per installation"
         )
         nvrtc = find_nvrtc()
-        if nvrtc is not None:
-            return _compile_by_nvrtc(nvrtc, architecture)
-        return _compile_by_nvcc(architecture)
+        return _compile_by_nvcc(architecture) if nvrtc is None else _compile_by_nvrtc(nvrtc, architecture)
 
-    key = "\n".join((cuda_source(), architecture, str(torch.version.cuda)))
-    return kept(key, ".cubin", compiled).read_bytes()
+    return kept(
+        "\n".join((sources(), *HEADERS.values(), *OPTIONS, architecture, str(torch.version.cuda))), compiled
+    )
 
 
 def find_nvrtc() -> ctypes.CDLL | None:
@@ -152,12 +135,17 @@ def _nvrtc_places() -> Iterator[str]:
 
 
 def _compile_by_nvrtc(nvrtc: ctypes.CDLL, architecture: str) -> bytes:
+    entry = (source_folder() / ENTRY).read_bytes()
+    names = (c_char_p * len(HEADERS))(*(name.encode() for name in HEADERS))
+    contents = (c_char_p * len(HEADERS))(*(text.encode() for text in HEADERS.values()))
     program = c_void_p()
-    source = cuda_source().encode()
-    if nvrtc.nvrtcCreateProgram(byref(program), c_char_p(source), b"solving.cu", c_int(0), None, None):
+    if nvrtc.nvrtcCreateProgram(
+        byref(program), c_char_p(entry), ENTRY.encode(), c_int(len(HEADERS)), contents, names
+    ):
         raise RuntimeError("NVRTC could not take the source of the solver")
-    options = (c_char_p * 2)(f"--gpu-architecture={architecture}".encode(), b"--std=c++17")
-    failed = nvrtc.nvrtcCompileProgram(program, c_int(len(options)), options)
+    flags = (f"--gpu-architecture={architecture}", f"--include-path={source_folder()}", *OPTIONS)
+    options = (c_char_p * len(flags))(*(flag.encode() for flag in flags))
+    failed = nvrtc.nvrtcCompileProgram(program, c_int(len(flags)), options)
     size = c_size_t()
     if failed:
         nvrtc.nvrtcGetProgramLogSize(program, byref(size))
@@ -177,13 +165,13 @@ def _compile_by_nvcc(architecture: str) -> bytes:
     nvcc = shutil.which("nvcc")
     if nvcc is None:
         raise RuntimeError(
-            "the solver for the GPU is compiled at its first use, but there is neither the library NVRTC nor "
-            'nvcc; install the package nvidia-cuda-nvrtc, or play on the host by solver="fast"'
+            "the solver for this GPU is compiled at its first use, but there is neither the library NVRTC "
+            'nor nvcc; install the package nvidia-cuda-nvrtc, or solve on the host by solver="fast"'
         )
     with tempfile.TemporaryDirectory() as folder:
-        source, target = Path(folder) / "solving.cu", Path(folder) / "solving.cubin"
-        source.write_text(cuda_source())
-        command = [nvcc, "-std=c++17", f"-arch={architecture}", "-cubin", "-o", str(target), str(source)]
+        target, entry = Path(folder) / "solver.cubin", source_folder() / ENTRY
+        include = f"-I{source_folder()}"
+        command = [nvcc, *OPTIONS, f"-arch={architecture}", include, "-cubin", "-o", str(target), str(entry)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(f"nvcc could not compile the solver:\n{done.stderr[-4000:]}")

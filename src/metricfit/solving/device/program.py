@@ -1,4 +1,4 @@
-"""The source of the solver, for CUDA and for a C++ compiler, and where compiled programs are kept."""
+"""The source of the kernel, and where compiled kernels are kept."""
 
 from __future__ import annotations
 
@@ -6,73 +6,66 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
-__all__ = ["cuda_source", "host_source", "kept"]
+import metricfit
 
-PARTS = (
-    "block.cuh",
-    "tiles.cuh",
-    "state.cuh",
-    "items.cuh",
-    "panels.cuh",
-    "chain.cuh",
-    "border.cuh",
-    "residuals.cuh",
-    "newton.cuh",
-    "stepping.cuh",
-    "pricing.cuh",
-    "growth.cuh",
-    "strategies.cuh",
-    "blending.cuh",
-    "solving.cu",
-)
+__all__ = ["ENTRY", "kept", "prebuilt", "source_folder", "sources"]
+
+ENTRY = "gpu/solve.cu"
+"""The file that the kernel is compiled from, in the folder of the sources."""
+
+
+def source_folder() -> Path:
+    """Return the folder of the C++ sources: in the package, or beside ``src`` in a checkout."""
+    package = Path(metricfit.__file__).parent
+    installed = package / "cpp"
+    return installed if installed.is_dir() else package.parents[1] / "cpp"
 
 
 @cache
-def cuda_source() -> str:
-    """Return the program for CUDA, all of it in one text.
+def sources() -> str:
+    """Return the texts of all files that the kernel may be made of.
 
     Examples
     --------
-    >>> "__global__" in cuda_source()
+    >>> "__global__" in sources()
     True
     """
-    return _joined(*PARTS)
+    folder = source_folder()
+    headers = (file for part in ("core", "gpu") for file in sorted((folder / part).glob("*.hpp")))
+    return "".join(file.read_text() for file in (folder / ENTRY, *headers))
 
 
-@cache
-def host_source() -> str:
-    """Return the program for a C++ compiler."""
-    return _joined("host.hpp", *PARTS, "host.cpp")
+def prebuilt() -> bytes | None:
+    """Return the kernel for several architectures that was compiled with the package, if it was."""
+    file = Path(metricfit.__file__).parent / "_solver.fatbin"
+    return file.read_bytes() if file.exists() else None
 
 
-def _joined(*parts: str) -> str:
-    folder = files("metricfit.solving.device") / "kernel"
-    return "".join(f'#line 1 "{part}"\n{(folder / part).read_text()}' for part in parts)
-
-
-def kept(key: str, ending: str, build: Callable[[], bytes]) -> Path:
-    """Return the file of a compiled program, which is built if it is not there, or damaged.
+def kept(key: str, build: Callable[[], bytes]) -> bytes:
+    """Return a compiled kernel, which is built if it is not in the cache or damaged there.
 
     It lies in the user's cache folder (``XDG_CACHE_HOME``, or else ``~/.cache``) by a digest of `key`, which
-    has to say all that the program depends on; in a temporary folder where the other cannot be written, or
-    where the user has no home.
+    has to say all that the kernel depends on, after a digest of itself. Where that folder cannot be written,
+    or where the user has no home, each process builds its own.
     """
-    name = hashlib.sha256(key.encode()).hexdigest()[:32] + ending
+    name = f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.cubin"
     folder = _cache_folder()
-    if folder is not None and _is_whole(folder / name):
-        return folder / name
+    if folder is None:
+        return build()
+    try:
+        content = (folder / name).read_bytes()
+    except OSError:  # it was not built yet
+        content = b""
+    if hashlib.sha256(content[32:]).digest() == content[:32]:
+        return content[32:]
     program = build()
-    if folder is not None:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            return _written(folder, name, program)
-        except OSError:
-            pass  # a read-only disk, or a full one: the program is kept for this process only
-    return _written(Path(tempfile.mkdtemp(prefix="metricfit-")), name, program)
+    with suppress(OSError):  # a read-only disk, or a full one: the kernel is there for this process only
+        _write(folder, name, hashlib.sha256(program).digest() + program)
+    return program
 
 
 def _cache_folder() -> Path | None:
@@ -83,24 +76,14 @@ def _cache_folder() -> Path | None:
         return None
 
 
-def _digest_file(path: Path) -> Path:
-    return path.with_name(path.name + ".sha256")
-
-
-def _is_whole(path: Path) -> bool:
-    """Whether the file is there and has the content that was written."""
+def _write(folder: Path, name: str, content: bytes) -> None:
+    # Other processes may be at the same: each writes a file of its own and moves it into place.
+    folder.mkdir(parents=True, exist_ok=True)
+    handle, draft = tempfile.mkstemp(dir=folder, prefix=name)
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest() == _digest_file(path).read_text()
-    except (OSError, UnicodeDecodeError):
-        return False
-
-
-def _written(folder: Path, name: str, program: bytes) -> Path:
-    digest = hashlib.sha256(program).hexdigest().encode()
-    for path, content in ((folder / name, program), (_digest_file(folder / name), digest)):
-        # Other processes may be at the same: each writes a file of its own and moves it into place.
-        handle, draft = tempfile.mkstemp(dir=folder, prefix=path.name)
         with os.fdopen(handle, "wb") as file:
             file.write(content)
-        os.replace(draft, path)
-    return folder / name
+        os.replace(draft, folder / name)
+    except OSError:
+        os.unlink(draft)
+        raise

@@ -63,17 +63,22 @@ def solve_fast(game: Game, tol: float, *, max_iter: int = 150) -> Answer:
     return _solve_blocks(game, tol, max_iter)
 
 
-def judge_fast(metric: Payoff, scores: Floats, tol: float, *, max_iter: int = 150) -> tuple[Floats, Floats]:
+def judge_fast(
+    metric: Payoff, scores: Floats, labels: NDArray[np.bool_], tol: float, *, max_iter: int = 150
+) -> tuple[Floats, Floats, Floats]:
     """Make a first attempt at every game of a batch, referee included, in one compiled call.
 
-    It is made at games without constraints of up to ``SINGLE_ITEMS`` items; of others nothing is proved.
+    It is made at games of up to ``SINGLE_ITEMS`` items; of others nothing is proved.
     :func:`solve_fast` is there for all whose bounds are further apart than ``tol``.
 
     Parameters
     ----------
     metric : Metric
+        Without constraints.
     scores : ndarray, shape (games, n)
         Finite numbers.
+    labels : ndarray of bool, shape (games, n)
+        Not looked at.
     tol, max_iter
         As for :func:`solve_fast`.
 
@@ -84,19 +89,21 @@ def judge_fast(metric: Payoff, scores: Floats, tol: float, *, max_iter: int = 15
     verdict : ndarray, shape (games, 3)
         What they prove: an upper bound of the value, and how far below a lower one is; both infinite if
         there is nothing. Then the iterations.
+    multipliers : ndarray, shape (games, 0)
 
     Examples
     --------
     >>> import metricfit as mf
-    >>> inclusion, verdict = judge_fast(mf.accuracy, np.array([[0.5, -0.5], [2.0, 0.5]]), 1e-4)
+    >>> rows = np.array([[0.5, -0.5], [2.0, 0.5]])
+    >>> inclusion, verdict, _ = judge_fast(mf.accuracy, rows, rows > 0, 1e-4)
     >>> verdict[:, 0].round(2), bool(verdict[:, 1].max() <= 1e-4)
     (array([ 0.5, -1.5]), True)
     """
     games, n = scores.shape
-    inclusion, verdict = np.empty((games, 2, n)), np.empty((games, 3))
-    if metric.constraints or n > SINGLE_ITEMS:
+    inclusion, verdict, multipliers = np.empty((games, 2, n)), np.empty((games, 3)), np.zeros((games, 0))
+    if n > SINGLE_ITEMS:
         verdict[:] = np.inf, np.inf, 0.0
-        return inclusion, verdict
+        return inclusion, verdict, multipliers
     _core.judge(
         whole_setting(metric, n, n),
         scores,
@@ -107,7 +114,7 @@ def judge_fast(metric: Payoff, scores: Floats, tol: float, *, max_iter: int = 15
         inclusion,
         verdict,
     )
-    return inclusion, verdict
+    return inclusion, verdict, multipliers
 
 
 def _solve_items(game: Game, tol: float, max_iter: int) -> Answer:
