@@ -112,10 +112,11 @@ def calls(mf: Any, task: Task) -> Iterator[Callable[[], object]]:
     import torch
 
     torch.set_num_threads(1)
-    loss = mf.MetricLoss(metric, tol=task.tol)
+    scale = 8.0
+    loss = mf.MetricLoss(metric, tol=task.tol, scale=scale, group_size=None)
     for game in games:
         # The loss multiplies with scale / n again.
-        logits = torch.tensor(game.scores * (task.n / loss.scale), dtype=torch.float32, requires_grad=True)
+        logits = torch.tensor(game.scores * (task.n / scale), dtype=torch.float32, requires_grad=True)
         targets = torch.tensor(game.labels)
         yield lambda logits=logits, targets=targets: loss(logits, targets).backward()
 
