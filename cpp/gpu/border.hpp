@@ -8,22 +8,24 @@ namespace metricfit::METRICFIT_TARGET {
 
 // target -= factor @ rows[:count], between two columns.
 METRICFIT_FUNCTION void subtract_rows(double* target, const double* factor, Matrix rows, int count, int first, int until) {
-    // Several at once: a thread would wait for each number from far memory.
+    // Several at once: a thread would wait for each number from far memory. Behind the last it takes its first one again.
     constexpr int AT_ONCE = 4;
-    each((until - first + AT_ONCE - 1) / AT_ONCE, [=](int offset) {
-        const int apart = (until - first + AT_ONCE - 1) / AT_ONCE;
+    const int apart = (until - first + AT_ONCE - 1) / AT_ONCE;
+    each(apart, [=](int offset) {
+        const int own = first + offset;
+        const auto place = [=](int k) { return own + k * apart < until ? own + k * apart : own; };
         double value[AT_ONCE];
         METRICFIT_UNROLL
-        for (int k = 0; k < AT_ONCE; ++k) value[k] = target[smaller(first + offset + k * apart, until - 1)];
+        for (int k = 0; k < AT_ONCE; ++k) value[k] = target[place(k)];
         METRICFIT_ROLLED
         for (int b = 0; b < count; ++b) {
-            const double own = factor[b];
+            const double times = factor[b];
             METRICFIT_UNROLL
-            for (int k = 0; k < AT_ONCE; ++k) value[k] -= own * rows[b][smaller(first + offset + k * apart, until - 1)];
+            for (int k = 0; k < AT_ONCE; ++k) value[k] -= times * rows[b][place(k)];
         }
         METRICFIT_UNROLL
         for (int k = 0; k < AT_ONCE; ++k) {
-            if (first + offset + k * apart < until) target[first + offset + k * apart] = value[k];
+            if (k == 0 || own + k * apart < until) target[own + k * apart] = value[k];
         }
     });
 }
