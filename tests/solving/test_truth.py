@@ -29,7 +29,8 @@ def check(solver, metric, scores, labels, truth):
         if tolerance is None:
             warnings.simplefilter("ignore", mf.ConvergenceWarning)
         solution = mf.solve(metric, scores, labels, solver=solver, tol=tolerance or 1e-4)
-    rounding = ROUNDING * max(1.0, np.abs(scores).sum())
+    # Constraints may be missed by as much, which is worth their multipliers.
+    rounding = ROUNDING * (max(1.0, np.abs(scores).sum()) + solution.multipliers.sum())
     assert solution.lower - rounding <= truth <= solution.value + rounding
     assert solution.adversary.shape == solution.predictor.shape == scores.shape
     for inclusion in (solution.adversary, solution.predictor):
