@@ -88,6 +88,18 @@ METRICFIT_INLINE void read_column(double (&target)[W], const double* source, int
     for (int r = 0; r < W; ++r) target[r] = source[r < wide ? r * apart : 0];
 }
 
+// The innovation of a set that observes the walk by the row `on`, and the state that it corrects.
+template <int W>
+METRICFIT_INLINE double correct(double (&state)[W], const double* on_row, const double* gain_row, double observed) {
+    double on[W], gain[W];
+    read_row(on, on_row);
+    read_row(gain, gain_row);
+    const double value = observed - inner(on, state);
+    METRICFIT_UNROLL
+    for (int r = 0; r < W; ++r) state[r] += gain[r] * value;
+    return value;
+}
+
 // The precision of each set's innovation, and the gains by which innovations correct the walk, from the walk's covariance: one
 // warp's work, where a lane has rows of the covariance.
 template <int W>
@@ -193,14 +205,7 @@ METRICFIT_FUNCTION void find_passing(const Problem& problem, const Workspace& w)
         for (int r = 0; r < W; ++r) state[r] = r == column ? 1.0 : 0.0;
         const int last = smaller((panel + 1) * PANEL, sets);
         METRICFIT_ROLLED
-        for (int j = panel * PANEL; j < last; ++j) {
-            double on[W], gain[W];
-            read_row(on, chain_on[j]);
-            read_row(gain, kalman_gain[j]);
-            const double value = inner(on, state);
-            METRICFIT_UNROLL
-            for (int r = 0; r < W; ++r) state[r] -= gain[r] * value;
-        }
+        for (int j = panel * PANEL; j < last; ++j) correct(state, chain_on[j], kalman_gain[j], 0.0);
         const Matrix target = passing(w, panel);
         METRICFIT_UNROLL
         for (int r = 0; r < W; ++r) {
@@ -281,15 +286,10 @@ METRICFIT_FUNCTION void innovate(const Problem& problem, const Iterate& it, cons
         for (int j = panel * PANEL; j < last; ++j) {
             const Set set = next;
             if (j + 1 < last) next = fetch(j + 1);
-            double on[W], gain[W];
-            read_row(on, chain_on[j]);
-            read_row(gain, kalman_gain[j]);
             METRICFIT_UNROLL
             for (int r = 0; r < W; ++r) state[r] += alone ? (r == factor ? set.scale : 0.0) : set.scale * set.added[r];
-            const double value = set.row - inner(on, state);
+            const double value = correct(state, chain_on[j], kalman_gain[j], set.row);
             if (again) innovation[j][place] = value;
-            METRICFIT_UNROLL
-            for (int r = 0; r < W; ++r) state[r] += gain[r] * value;
         }
     };
     // Twice, from zeros and from what is known then: the same code for both.
@@ -433,15 +433,10 @@ METRICFIT_FUNCTION void filter_panels(const Problem& problem, const Workspace& w
         for (int j = panel * PANEL; j < last; ++j) {
             const Set set = next;
             if (j + 1 < last) next = fetch(j + 1);
-            double on[W], gain[W];
-            read_row(on, chain_on[j]);
-            read_row(gain, kalman_gain[j]);
             METRICFIT_UNROLL
             for (int r = 0; r < W; ++r) state[r] += set.times * set.added[r];
-            const double value = set.value - inner(on, state);
+            const double value = correct(state, chain_on[j], kalman_gain[j], set.value);
             if (again) scaled[j] = value * precision[j];
-            METRICFIT_UNROLL
-            for (int r = 0; r < W; ++r) state[r] += gain[r] * value;
         }
     });
 }
