@@ -10,6 +10,7 @@ import metricfit as mf
 from cli.tables import a_table, fit, left_behind, metrics_of, run, said
 from metricfit.cli.candidates import TrainingRows
 from metricfit.cli.decisions import Decision
+from metricfit.cli.importance import column_importance
 from metricfit.cli.model_files import load_model
 from metricfit.cli.pair_candidates import pair_candidates
 from metricfit.sklearn import MetricEnsemble
@@ -70,6 +71,17 @@ def test_the_report_shows_columns_importance_calibration_and_thresholds(trained)
     assert columns["age"]["kind"] == "numbers"
     assert columns["age"]["missing"] == pytest.approx(0.1, abs=0.05)
     assert columns["empty"]["use"].startswith("left out")
+
+
+def test_a_table_too_wide_to_measure_every_column_says_so(trained):
+    model, table = load_model(trained / "run"), pd.read_csv(trained / "table.csv")
+    codes = (table["churn"] == "yes").to_numpy(np.int64)
+    found, notes = column_importance(model, mf.f2, table, codes, None, seed=0, seconds=0.0)
+    assert [one.column for one in found] == ["age"]
+    assert "first 1 of" in notes[0]
+    found, notes = column_importance(model, mf.f2, table, codes, None, seed=0)
+    assert len(found) > 1
+    assert notes == []
 
 
 class Silent:

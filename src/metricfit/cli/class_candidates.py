@@ -25,6 +25,7 @@ from metricfit.sklearn import Cut, MetricClassifier
 from metricfit.sklearn.cut_curve import CutRule
 from metricfit.sklearn.decisions import ClassDecision
 from metricfit.sklearn.defaults import default_members
+from metricfit.sklearn.threads import threads_for
 
 __all__ = ["ClassEnsemble", "ClassModel", "class_candidates", "class_value", "shown_name"]
 
@@ -100,7 +101,9 @@ class ClassModel:
             for number, (train, test) in enumerate(folds.split(features, codes)):
                 estimator = clone(self.estimator).set_params(random_state=seed + number)
                 model = Announced(estimator, self.kind, steps, kept)
-                model.fit(features[train], codes[train], None if weights is None else weights[train])
+                counts = None if weights is None else weights[train]
+                with threads_for(features):
+                    model.fit(features[train], codes[train], counts)
                 logits[test] = log_softmax(scores(model.model_, features[test]), axis=1)
                 models.append(model.model_)
         networks = isinstance(self.estimator, MetricClassifier)

@@ -13,6 +13,7 @@ from scipy.special import expit, logit
 
 from metricfit import Metric
 from metricfit.sklearn import MetricClassifier, MetricEnsemble
+from metricfit.sklearn.threads import threads_for
 from metricfit.sklearn.top_rows import top_margins
 
 __all__ = ["Calibration", "Decision", "Kind", "Part", "scores"]
@@ -165,7 +166,8 @@ class Decision:
 def scores(model: Any, features: Features) -> FloatArray:
     """Return what a network or gradient-boosted trees give to rows: one score, or one per class."""
     if not isinstance(model, torch.nn.Module):
-        return np.asarray(model.decision_function(features), dtype=np.float64)
+        with threads_for(features):
+            return np.asarray(model.decision_function(features), dtype=np.float64)
     with torch.no_grad():
         logits: torch.Tensor = model(torch.from_numpy(features))
     return logits.squeeze(1).double().numpy()

@@ -130,9 +130,10 @@ def _compared(
     facts |= {"columns": str(len(parts.train.columns)), "table": options.table.name}
     if options.weight is not None:
         facts["weights"] = options.weight
-    importance = column_importance(
+    importance, about_time = column_importance(
         model, task.metric, parts.test, parts.test_codes, parts.test_weights, seed=options.seed
     )
+    notes += about_time
     found = task.comparison(parts, (*result.methods, constant), tuple(notes), facts)
     return replace(found, importance=importance)
 

@@ -19,6 +19,7 @@ from metricfit.experiments.loading import Prepared, derived_seed
 from metricfit.experiments.metrics import METRICS
 from metricfit.experiments.runs import Run
 from metricfit.sklearn import Cut, MetricEnsemble
+from metricfit.sklearn.threads import threads_for
 
 __all__ = ["fit"]
 
@@ -35,7 +36,7 @@ def fit(run: Run, data: Prepared) -> dict[str, Any]:
     labels = np.concatenate([data.train.labels.numpy(), data.validation.labels.numpy()])
     seed = derived_seed(run.dataset, run.seed, "fitting")
     started = now("cpu")
-    with warnings.catch_warnings(record=True) as raised:
+    with warnings.catch_warnings(record=True) as raised, threads_for(features):
         warnings.simplefilter("always")
         fitted = _ensemble if run.loss == "ensemble" else _trees
         judges = fitted(run, features, labels, data, seed)

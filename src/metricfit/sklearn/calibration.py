@@ -166,6 +166,8 @@ def _fitted(
 
     start = np.append(np.full(size, 1.0 / size), np.log((positives + 1) / (negatives + 1)))
     bounds = [(0.0, None)] * size + [(None, None)]
-    point = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B").x
+    # L-BFGS-B finds the same, but some OpenBLAS start threads for its tiny systems, which costs milliseconds
+    # per step on a busy machine; this is called in every epoch.
+    point = minimize(loss, start, jac=True, bounds=bounds, method="TNC").x
     slopes = point[:-1] / spread
     return slopes, float(point[-1] - slopes @ centre)

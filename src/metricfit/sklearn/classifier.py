@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal
 
 import numpy as np
@@ -23,6 +24,7 @@ from metricfit.sklearn.inputs import check_settings, constrained_metric
 from metricfit.sklearn.network import LogitNet, ModuleLike, build_module
 from metricfit.sklearn.rows import HeldOut, class_index, row_weights, split, two_classes
 from metricfit.sklearn.targets import averaged_metric, has_many, target_of
+from metricfit.sklearn.threads import threads_for
 from metricfit.sklearn.training import Training, make_net, next_rows, release
 
 __all__ = ["MetricClassifier"]
@@ -271,7 +273,8 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
             if again:
                 module.load_state_dict(self.net_.module_.state_dict())
             net, stopping = make_net(self, training, module)
-            net.fit(training.table(), None)
+            with self._threads(X):
+                net.fit(training.table(), None)
         self._keep(net, stopping)
         if self._kind is not None and held_out is not None:
             self._decide(held_out, training.labels)
@@ -312,7 +315,8 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
             if first:
                 self.net_ = make_net(self, training, build_module(self.module, X.shape[1], self._outputs))[0]
             next_rows(self, self.net_, training, averaged)
-            self.net_.partial_fit(training.table(), None)
+            with self._threads(X):
+                self.net_.partial_fit(training.table(), None)
         release(self.net_)
         self._averaged, self.history_ = averaged, completed_epochs(self.net_.history)
         self.n_iter_ = self.best_epoch_ = len(self.history_)
@@ -323,6 +327,10 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
+
+    def _threads(self, X: npt.NDArray[np.float32]) -> AbstractContextManager[Any]:
+        # A module of the user's may need all threads for a few rows.
+        return threads_for(X) if self.module is None else nullcontext()
 
     def _begin_partly(self, y: Any, classes: npt.ArrayLike | None) -> None:
         whole = np.asarray(y if classes is None or np.ndim(y) == 2 else classes)

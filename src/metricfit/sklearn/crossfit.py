@@ -17,6 +17,8 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check
 from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import Parallel, delayed
 
+from metricfit.sklearn.threads import threads_for
+
 __all__ = ["Member", "crossfit", "make_folds", "rows_of"]
 
 FloatArray = npt.NDArray[np.float64]
@@ -48,7 +50,8 @@ class Member:
 
     def scores(self, X: Any) -> FloatArray:
         """Return the mean score of the models: of their decision functions, or of their logits."""
-        scores = [_finite(_raw_scores(model, X), self.floor) for model in self.models]
+        with threads_for(X):
+            scores = [_finite(_raw_scores(model, X), self.floor) for model in self.models]
         return np.asarray(np.mean(scores, axis=0))
 
 
@@ -178,11 +181,12 @@ def _fit_one(
     name: str, estimator: Any, X: Any, labels: IntArray, train: IntArray, test: IntArray, weights: Any
 ) -> tuple[Any, FloatArray]:
     arguments = {} if weights is None else _weight_arguments(name, estimator, weights[train])
-    model = estimator.fit(rows_of(X, train), labels[train], **arguments)
-    # A network that Ctrl-C stops keeps its best epoch; half of an ensemble is of no use.
-    if getattr(_last_step(model), "interrupted_", False):
-        raise KeyboardInterrupt
-    raw = _raw_scores(model, rows_of(X, test))
+    with threads_for(X):
+        model = estimator.fit(rows_of(X, train), labels[train], **arguments)
+        # A network that Ctrl-C stops keeps its best epoch; half of an ensemble is of no use.
+        if getattr(_last_step(model), "interrupted_", False):
+            raise KeyboardInterrupt
+        raw = _raw_scores(model, rows_of(X, test))
     if np.isnan(raw).any():
         raise ValueError(
             f"the scores of {name} are NaN for {int(np.isnan(raw).sum())} of {len(raw)} rows that it has not "
