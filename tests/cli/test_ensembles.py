@@ -8,7 +8,7 @@ import pytest
 
 import metricfit as mf
 from cli.tables import a_table, fit, left_behind, metrics_of, run, said
-from metricfit.cli.candidates import TrainingRows
+from metricfit.cli.candidates import How, TrainingRows
 from metricfit.cli.decisions import Decision
 from metricfit.cli.importance import column_importance
 from metricfit.cli.model_files import load_model
@@ -85,9 +85,6 @@ def test_a_table_too_wide_to_measure_every_column_says_so(trained):
 
 
 class Silent:
-    def __deepcopy__(self, memo):
-        return self
-
     def begin(self, name):
         pass
 
@@ -107,7 +104,7 @@ def test_a_decision_of_plain_parts_is_that_of_the_ensemble(monkeypatch, tmp_path
     labels = (features[:, 0] + random.normal(size=600) > 0).astype(np.int64)
     rows = TrainingRows(features, labels, random.random(600) + 0.1 if weighted else None)
     candidate, *_ = pair_candidates(mf.f1, rows, cut="expected", confidence=None, epochs=3, device="cpu")
-    fitted = candidate.fit(rows, seed=0, steps=Silent(), checkpoints=tmp_path)
+    fitted = candidate.fit(rows, How(0, Silent(), tmp_path))
     assert isinstance(fitted.decision, Decision)
     (model,) = made
     assert model.calibrator_.isotonic is not None
@@ -153,6 +150,7 @@ def test_a_weight_is_a_copy_of_the_row_in_the_evaluation_and_no_feature(tmp_path
         (["--confidence", "0.95"], "--confidence needs a constraint"),
         (["--confidence", "0.95", "--subject-to", "recall >= 0.8", "--fast"], "leave out --fast"),
         (["--resume"], "There is no unfinished run in"),
+        (["--jobs", "2", "--fast"], "leave out --fast or --jobs"),
         (["--confidence", "0.95", "--subject-to", "recall >= 0.99999"], "rows"),
     ],
 )
@@ -162,6 +160,16 @@ def test_settings_that_do_not_fit_give_messages(tmp_path, words, sentence):
     assert result.exit_code == 2, result.output
     assert sentence in said(result)
     assert left_behind(tmp_path) == ["table.csv"]
+
+
+def test_several_processes_train_the_same(tmp_path):
+    a_table().to_csv(tmp_path / "table.csv", index=False)
+    values = []
+    for jobs in (1, 2):
+        result = ensemble(tmp_path, "--jobs", jobs, "--overwrite", epochs=1)
+        assert result.exit_code == 0, result.output
+        values.append([(one["name"], one["value"]) for one in metrics_of(tmp_path)["methods"]])
+    assert values[0] == values[1]
 
 
 def test_a_confidence_uses_the_ensemble(tmp_path):

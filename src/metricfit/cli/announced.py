@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,7 +13,7 @@ from metricfit.cli.decisions import scores
 from metricfit.cli.kept_models import KeptModels
 from metricfit.sklearn import MetricClassifier, MetricEnsemble
 
-__all__ = ["Announced", "Steps", "models_of"]
+__all__ = ["Announced", "Steps", "StepsFile", "models_of"]
 
 
 class Steps(Protocol):
@@ -23,6 +24,36 @@ class Steps(Protocol):
 
     def end(self, name: str) -> None:
         """Show that it ended."""
+
+
+class StepsFile:
+    """Writes the beginnings and ends of fits into a file, a line each, from any process.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     steps = StepsFile(Path(folder, "steps"))
+    ...     steps.begin("trees")
+    ...     steps.end("trees")
+    ...     steps.path.read_text().splitlines()
+    ['begin trees', 'end trees']
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def begin(self, name: str) -> None:
+        """Note that a fit begins."""
+        self._note(f"begin {name}")
+
+    def end(self, name: str) -> None:
+        """Note that it ended."""
+        self._note(f"end {name}")
+
+    def _note(self, line: str) -> None:
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(f"{line}\n")
 
 
 class Announced(ClassifierMixin, BaseEstimator):

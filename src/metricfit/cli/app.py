@@ -201,6 +201,16 @@ def fit(
     ] = 0.25,
     seed: Seed = 0,
     device: Annotated[str, typer.Option(help="Where to train, such as cuda.")] = "cpu",
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs",
+            "-j",
+            min=1,
+            help="How many models are fitted at the same time, each in a process of its own.",
+            show_default="1 for small tables, otherwise a core each, up to 5",
+        ),
+    ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with a run that was stopped or killed.")
     ] = False,
@@ -253,6 +263,7 @@ def fit(
             test_fraction=test_fraction,
             seed=seed,
             device=device,
+            jobs=jobs,
             resume=resume,
             overwrite=overwrite,
         )

@@ -11,6 +11,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from joblib import cpu_count
 
 import metricfit as mf
 from metricfit.cli.announced import Announced, Steps
@@ -25,15 +26,19 @@ __all__ = [
     "D",
     "FittedCandidate",
     "FittedEnsemble",
+    "How",
     "TrainingRows",
     "cost_of",
     "fit_ensemble",
     "folds_for",
+    "jobs_for",
 ]
 
 D = TypeVar("D", bound=Decision | ClassChoice)
 # With many rows, three folds are enough, which saves two of five fits.
 FOLDS, FOLDS_OF_MANY, MANY = 5, 3, 20_000
+# Tables with fewer numbers than this are fitted in one process.
+SHARED = 100_000
 # The time of a fit relative to one of trees, to estimate the time left.
 COSTS = {"network": 12.0, "cross-entropy network": 8.0, "trees": 1.0, "boosted trees": 3.0}
 
@@ -45,6 +50,29 @@ class TrainingRows:
     features: npt.NDArray[np.float32]
     codes: npt.NDArray[np.int64]
     weights: npt.NDArray[np.float64] | None
+
+
+@dataclass(frozen=True)
+class How:
+    """How candidates are trained, beside what each of them is.
+
+    Attributes
+    ----------
+    seed : int
+        Decides on folds and random states.
+    steps : Steps
+        Called before and after every fit.
+    checkpoints : Path
+        The folder that fitted models are kept in. Those that an earlier, unfinished run has left there are
+        not fitted again.
+    jobs : int
+        How many fits run at the same time.
+    """
+
+    seed: int
+    steps: Steps
+    checkpoints: Path
+    jobs: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,12 +113,8 @@ class Candidate(Protocol[D]):
     def fits(self, folds: int) -> list[str]:
         """Return which kinds of model are fitted, one entry per fit."""
 
-    def fit(self, rows: TrainingRows, *, seed: int, steps: Steps, checkpoints: Path) -> FittedCandidate[D]:
-        """Train it.
-
-        Models that an earlier, unfinished run has left in the folder of checkpoints are not fitted again. A
-        setting that does not fit the data is the user's mistake.
-        """
+    def fit(self, rows: TrainingRows, how: How) -> FittedCandidate[D]:
+        """Train it. A setting that does not fit the data is the user's mistake."""
 
 
 class FittedEnsemble(NamedTuple):
@@ -112,6 +136,17 @@ def folds_for(rows: int) -> int:
     return FOLDS if rows < MANY else FOLDS_OF_MANY
 
 
+def jobs_for(rows: TrainingRows, device: str) -> int:
+    """Return how many fits at the same time pay: of a small table one, because processes take time to start.
+
+    Examples
+    --------
+    >>> jobs_for(TrainingRows(np.zeros((100, 3), np.float32), np.repeat([0, 1], 50), None), "cpu")
+    1
+    """
+    return 1 if device != "cpu" or rows.features.size < SHARED else min(FOLDS, cpu_count())
+
+
 def cost_of(fits: list[str]) -> float:
     """Return about what fits cost together, in fits of trees.
 
@@ -128,9 +163,7 @@ def fit_ensemble(
     members: Mapping[str, Any],
     metric: mf.Metric,
     rows: TrainingRows,
-    *,
-    steps: Steps,
-    checkpoints: Path,
+    how: How,
     **settings: Any,
 ) -> FittedEnsemble:
     """Fit an ensemble whose members report and save each fit.
@@ -145,16 +178,21 @@ def fit_ensemble(
         What to decide for.
     rows : TrainingRows
         What to fit it to.
-    steps : Steps
-        Called before and after every fit.
-    checkpoints : Path
-        The folder that fitted models are kept in.
+    how : How
+        How to fit it.
     **settings
         Further parameters of :class:`metricfit.sklearn.MetricEnsemble`.
     """
-    kept = KeptModels(checkpoints, name)
-    announced = [(kind, Announced(estimator, kind, steps, kept)) for kind, estimator in members.items()]
-    ensemble = MetricEnsemble(announced, metric=metric, cv=folds_for(len(rows.codes)), **settings)
+    kept = KeptModels(how.checkpoints, name)
+    announced = [(kind, Announced(estimator, kind, how.steps, kept)) for kind, estimator in members.items()]
+    ensemble = MetricEnsemble(
+        announced,
+        metric=metric,
+        cv=folds_for(len(rows.codes)),
+        n_jobs=how.jobs,
+        random_state=how.seed,
+        **settings,
+    )
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

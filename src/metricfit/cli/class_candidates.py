@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,11 @@ from scipy.special import log_softmax
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import StratifiedKFold
+from sklearn.utils.parallel import Parallel, delayed
 
 import metricfit as mf
-from metricfit.cli.announced import Announced, Steps, models_of
-from metricfit.cli.candidates import Candidate, FittedCandidate, TrainingRows, fit_ensemble, folds_for
+from metricfit.cli.announced import Announced, models_of
+from metricfit.cli.candidates import Candidate, FittedCandidate, How, TrainingRows, fit_ensemble, folds_for
 from metricfit.cli.class_decisions import ClassChoice, ClassModels
 from metricfit.cli.decisions import Decision, scores
 from metricfit.cli.kept_models import KeptModels
@@ -47,20 +47,9 @@ class ClassEnsemble:
         """Return which kinds of model are fitted, one entry per fit."""
         return folds * self.classes * list(self.members)
 
-    def fit(
-        self, rows: TrainingRows, *, seed: int, steps: Steps, checkpoints: Path
-    ) -> FittedCandidate[ClassChoice]:
+    def fit(self, rows: TrainingRows, how: How) -> FittedCandidate[ClassChoice]:
         """Train it."""
-        ensemble, seconds, notes = fit_ensemble(
-            self.name,
-            self.members,
-            self.metric,
-            rows,
-            steps=steps,
-            checkpoints=checkpoints,
-            cut=self.cut,
-            random_state=seed,
-        )
+        ensemble, seconds, notes = fit_ensemble(self.name, self.members, self.metric, rows, how, cut=self.cut)
         columns = tuple(Decision.of_ensemble(one, models_of(one), 0.5) for one in ensemble.columns_)
         choice = ClassChoice.of_ensemble(ensemble, columns)
         scored = ~np.isnan(ensemble.oof_).any(axis=1)
@@ -86,33 +75,41 @@ class ClassModel:
         """Return which kinds of model are fitted, one entry per fit."""
         return [self.kind] * folds
 
-    def fit(
-        self, rows: TrainingRows, *, seed: int, steps: Steps, checkpoints: Path
-    ) -> FittedCandidate[ClassChoice]:
+    def fit(self, rows: TrainingRows, how: How) -> FittedCandidate[ClassChoice]:
         """Train it."""
-        features, codes, weights = rows.features, rows.codes, rows.weights
+        features, codes = rows.features, rows.codes
         start = time.perf_counter()
-        folds = StratifiedKFold(folds_for(len(codes)), shuffle=True, random_state=seed)
+        folds = StratifiedKFold(folds_for(len(codes)), shuffle=True, random_state=how.seed)
         logits = np.empty((len(codes), int(codes.max()) + 1))
-        models = []
-        kept = KeptModels(checkpoints, self.name)
+        kept = KeptModels(how.checkpoints, self.name)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # classes with fewer rows than folds
-            for number, (train, test) in enumerate(folds.split(features, codes)):
-                estimator = clone(self.estimator).set_params(random_state=seed + number)
-                model = Announced(estimator, self.kind, steps, kept)
-                counts = None if weights is None else weights[train]
-                with threads_for(features):
-                    model.fit(features[train], codes[train], counts)
-                logits[test] = log_softmax(scores(model.model_, features[test]), axis=1)
-                models.append(model.model_)
+            splits = list(folds.split(features, codes))
+        announced = [
+            Announced(
+                clone(self.estimator).set_params(random_state=how.seed + number), self.kind, how.steps, kept
+            )
+            for number in range(len(splits))
+        ]
+        models = Parallel(n_jobs=how.jobs)(
+            delayed(_model_of)(model, rows, train)
+            for model, (train, _) in zip(announced, splits, strict=True)
+        )
+        for model, (_, test) in zip(models, splits, strict=True):
+            logits[test] = log_softmax(scores(model, features[test]), axis=1)
         networks = isinstance(self.estimator, MetricClassifier)
         whole = ClassModels("networks" if networks else "trees", tuple(models))
-        decision = ClassDecision.fit(self.metric, logits, codes, weights, "zero", calibrated=False)
-        held_out = class_value(self.metric, codes, decision.predict(logits), weights)
+        decision = ClassDecision.fit(self.metric, logits, codes, rows.weights, "zero", calibrated=False)
+        held_out = class_value(self.metric, codes, decision.predict(logits), rows.weights)
         seconds = time.perf_counter() - start
         choice = ClassChoice((), whole, decision)
         return FittedCandidate(self.name, choice, held_out, seconds, (), {self.kind: 1.0})
+
+
+def _model_of(announced: Announced, rows: TrainingRows, train: IntArray) -> Any:
+    counts = None if rows.weights is None else rows.weights[train]
+    with threads_for(rows.features):
+        return announced.fit(rows.features[train], rows.codes[train], counts).model_
 
 
 def class_candidates(

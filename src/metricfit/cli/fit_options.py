@@ -34,6 +34,7 @@ class FitOptions:
     test_fraction: float
     seed: int
     device: str
+    jobs: int | None
     resume: bool
     overwrite: bool
 
@@ -42,6 +43,8 @@ class FitOptions:
         words = ["metricfit", "fit", str(self.table)]
         for option, values in self._options().items():
             words += [word for value in values for word in ([option, value] if value else [option])]
+        if self.jobs is not None:
+            words += ["--jobs", str(self.jobs)]
         return shlex.join([*words, "--device", self.device, "--out", str(self.out)])
 
     def begun(self) -> Begun:

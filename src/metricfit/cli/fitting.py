@@ -106,6 +106,8 @@ def _checked_metric(options: FitOptions) -> mf.Metric:
         )
     if options.confidence is not None and options.fast:
         raise UserMistakeError("--confidence needs the ensemble; leave out --fast.")
+    if options.jobs is not None and options.fast:
+        raise UserMistakeError("--jobs is for the models of the ensemble; leave out --fast or --jobs.")
     if options.confidence is not None and not metric.constraints:
         raise UserMistakeError(
             '--confidence needs a constraint; add one, such as --subject-to "recall >= 0.8".'

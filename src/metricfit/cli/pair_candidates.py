@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 import metricfit as mf
-from metricfit.cli.announced import Steps, models_of
-from metricfit.cli.candidates import FittedCandidate, TrainingRows, fit_ensemble
+from metricfit.cli.announced import models_of
+from metricfit.cli.candidates import FittedCandidate, How, TrainingRows, fit_ensemble
 from metricfit.cli.decisions import Decision
 from metricfit.sklearn import best_cut
 from metricfit.sklearn.cut_curve import CutRule
@@ -34,20 +33,16 @@ class PairCandidate:
         """Return which kinds of model are fitted, one entry per fit."""
         return folds * list(self.members)
 
-    def fit(
-        self, rows: TrainingRows, *, seed: int, steps: Steps, checkpoints: Path
-    ) -> FittedCandidate[Decision]:
+    def fit(self, rows: TrainingRows, how: How) -> FittedCandidate[Decision]:
         """Train it; what is held out is judged at the cut that is best there."""
         ensemble, seconds, notes = fit_ensemble(
             self.name,
             self.members,
             self.metric,
             rows,
-            steps=steps,
-            checkpoints=checkpoints,
+            how,
             cut=self.cut,
             confidence=self.confidence,
-            random_state=seed,
         )
         scored = ~np.isnan(ensemble.oof_)
         weights = None if rows.weights is None else rows.weights[scored]

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Event, Thread
 from typing import Any
 
 from rich.progress import Progress, TaskID
 from skorch.callbacks import Callback
 
+from metricfit.cli.announced import Steps, StepsFile
 from metricfit.cli.candidates import COSTS
 
-__all__ = ["EpochBar", "FitBar"]
+__all__ = ["EpochBar", "FitBar", "followed"]
+
+SECONDS = 0.1
 
 
 class EpochBar(Callback):
@@ -58,10 +66,6 @@ class FitBar:
             progress.add_task(name, total=total, state="", count="")
         self.task = progress.tasks[0].id
 
-    def __deepcopy__(self, memo: object) -> FitBar:
-        """Return itself: copies of an estimator report to the same bar."""
-        return self
-
     def begin(self, name: str) -> None:
         """Show what is fitted."""
         count = f"{self.done + 1}/{self.fits}"
@@ -71,3 +75,41 @@ class FitBar:
         """Move the bar by what the fit costs in relation to the others."""
         self.done += 1
         self.progress.update(self.task, advance=COSTS[name])
+
+
+@contextmanager
+def followed(steps: Steps) -> Iterator[StepsFile]:
+    """Yield what fits in any process can report to; what they report is passed on to `steps`.
+
+    Examples
+    --------
+    >>> class Shown:
+    ...     begin = end = staticmethod(print)
+    >>> with followed(Shown()) as anywhere:
+    ...     anywhere.begin("trees")
+    trees
+    """
+    with TemporaryDirectory(prefix="metricfit-") as folder:
+        file = StepsFile(Path(folder, "steps"))
+        file.path.touch()
+        finished = Event()
+        thread = Thread(target=_follow, args=(file.path, steps, finished), daemon=True)
+        thread.start()
+        try:
+            yield file
+        finally:
+            finished.set()
+            thread.join()
+
+
+def _follow(path: Path, steps: Steps, finished: Event) -> None:
+    pass_on = {"begin": steps.begin, "end": steps.end}
+    with path.open(encoding="utf-8") as file:
+        begun = ""
+        last = False
+        while not last:
+            last = finished.wait(SECONDS)
+            *lines, begun = (begun + file.read()).split("\n")
+            for line in lines:
+                what, name = line.split(" ", 1)
+                pass_on[what](name)

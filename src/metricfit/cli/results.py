@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from metricfit.cli.candidates import D, FittedCandidate, TrainingRows, cost_of, folds_for
+from metricfit.cli.candidates import (
+    D,
+    FittedCandidate,
+    How,
+    TrainingRows,
+    cost_of,
+    folds_for,
+    jobs_for,
+)
 from metricfit.cli.choosing import best_of, why_chosen
 from metricfit.cli.class_decisions import ClassChoice
 from metricfit.cli.decisions import Decision, Features
@@ -115,13 +123,15 @@ def _fit_candidates(
 ) -> tuple[list[FittedCandidate[D]], bool]:
     """Train all candidates one after the other; after Ctrl-C the finished ones are returned."""
     candidates = task.candidates(rows)
+    jobs = options.jobs or jobs_for(rows, options.device)
     fitted: list[FittedCandidate[D]] = []
     with screen.progress:
         total = sum(cost_of(candidate.fits(folds)) for candidate in candidates)
         for candidate in candidates:
-            steps = screen.steps(candidate.name, len(candidate.fits(folds)), total)
             try:
-                one = candidate.fit(rows, seed=options.seed, steps=steps, checkpoints=folder.checkpoints)
+                with screen.steps(candidate.name, len(candidate.fits(folds)), total) as steps:
+                    how = How(options.seed, steps, folder.checkpoints, jobs)
+                    one = candidate.fit(rows, how)
             except KeyboardInterrupt:
                 # The ensemble comes first; without it there is no result.
                 if not fitted:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
@@ -16,7 +16,7 @@ from metricfit.cli.mistakes import UserMistakeError
 from metricfit.report import Comparison, in_words
 
 if TYPE_CHECKING:
-    from metricfit.cli.progress import FitBar
+    from metricfit.cli.announced import Steps
 
 __all__ = ["Screen", "answering"]
 
@@ -45,11 +45,11 @@ class Screen:
 
         return (EpochBar(self.progress, name, epochs),)
 
-    def steps(self, name: str, fits: int, total: float) -> FitBar:
-        """Return what shows which model of an ensemble is fitted."""
-        from metricfit.cli.progress import FitBar
+    def steps(self, name: str, fits: int, total: float) -> AbstractContextManager[Steps]:
+        """Return a context that gives what shows which model of an ensemble is fitted."""
+        from metricfit.cli.progress import FitBar, followed
 
-        return FitBar(self.progress, name, fits, total)
+        return followed(FitBar(self.progress, name, fits, total))
 
     def show(self, comparison: Comparison) -> None:
         """Print the scores of a comparison."""
