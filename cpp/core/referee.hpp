@@ -35,37 +35,46 @@ inline int prefix_end(const double* marginals, int width) {
 // The value of each block and each size against a strategy, for some sizes of the other player. The tables have a row
 // for each of these, and a column for each size of the strategy.
 //
+// Rows are worked out when they are asked for: all together they take megabytes, which the system hands out page by page.
 // Most sets of a predictor are prefixes. Their total value is a running sum from the last block to the first.
-inline void expected_payoffs(ConstMatrix alpha, ConstMatrix beta, int rows, const Strategy& strategy, Table& block_values,
-                             std::vector<double>& size_values) {
-    const int count = static_cast<int>(strategy.sizes.size()), width = strategy.marginals.columns;
-    constexpr int TOGETHER = 4;  // rows of marginals that are added at a time, to read and write sums less often
-    const std::vector<double> zeros(width, 0.0);
-    std::vector<int> ends(count), others;
-    for (int j = 0; j < count; ++j) {
-        ends[j] = prefix_end(strategy.marginals[j], width);
-        if (ends[j] < 0) others.push_back(j);
-    }
-    block_values = Table(rows, width);
-    size_values.assign(rows, 0.0);
-    std::vector<double> of_prefixes(width + 1);
-    for (int row = 0; row < rows; ++row) {
-        double *values = block_values[row], size_value = 0.0;
-        std::fill(of_prefixes.begin(), of_prefixes.end(), 0.0);
-        for (int j = 0; j < count; ++j) {
-            size_value += strategy.weights[j] * beta[row][j];
-            if (ends[j] >= 0) of_prefixes[ends[j]] += strategy.marginals[j][0] * alpha[row][j];
+class Payoffs {
+public:
+    Payoffs(ConstMatrix alpha, ConstMatrix beta, const Strategy& strategy)
+        : alpha_(alpha),
+          beta_(beta),
+          strategy_(strategy),
+          ends_(strategy.sizes.size()),
+          zeros_(strategy.marginals.columns, 0.0),
+          of_prefixes_(strategy.marginals.columns + 1) {
+        const int width = strategy.marginals.columns;
+        for (int j = 0; j < count(); ++j) {
+            ends_[j] = prefix_end(strategy.marginals[j], width);
+            if (ends_[j] < 0) others_.push_back(j);
         }
-        size_values[row] = size_value;
+    }
+
+    double size_value(int row) const {
+        double value = 0.0;
+        for (int j = 0; j < count(); ++j) value += strategy_.weights[j] * beta_[row][j];
+        return value;
+    }
+
+    void block_values(int row, double* values) {
+        constexpr std::size_t TOGETHER = 4;  // rows of marginals that are added at a time, to read and write sums less often
+        const int width = strategy_.marginals.columns;
+        std::fill(of_prefixes_.begin(), of_prefixes_.end(), 0.0);
+        for (int j = 0; j < count(); ++j) {
+            if (ends_[j] >= 0) of_prefixes_[ends_[j]] += strategy_.marginals[j][0] * alpha_[row][j];
+        }
         double total = 0.0;
-        for (int b = width - 1; b >= 0; --b) values[b] = total += of_prefixes[b + 1];
-        for (std::size_t first = 0; first < others.size(); first += TOGETHER) {
+        for (int b = width - 1; b >= 0; --b) values[b] = total += of_prefixes_[b + 1];
+        for (std::size_t first = 0; first < others_.size(); first += TOGETHER) {
             const double* marginals[TOGETHER];
             double factors[TOGETHER];
             for (std::size_t x = 0; x < TOGETHER; ++x) {
-                const bool real = first + x < others.size();
-                marginals[x] = real ? strategy.marginals[others[first + x]] : zeros.data();
-                factors[x] = real ? alpha[row][others[first + x]] : 0.0;
+                const bool real = first + x < others_.size();
+                marginals[x] = real ? strategy_.marginals[others_[first + x]] : zeros_.data();
+                factors[x] = real ? alpha_[row][others_[first + x]] : 0.0;
             }
             const double *m0 = marginals[0], *m1 = marginals[1], *m2 = marginals[2], *m3 = marginals[3];
             for (int b = 0; b < width; ++b) {
@@ -73,7 +82,15 @@ inline void expected_payoffs(ConstMatrix alpha, ConstMatrix beta, int rows, cons
             }
         }
     }
-}
+
+private:
+    int count() const { return static_cast<int>(strategy_.sizes.size()); }
+
+    ConstMatrix alpha_, beta_;
+    const Strategy& strategy_;
+    std::vector<int> ends_, others_;
+    std::vector<double> zeros_, of_prefixes_;
+};
 
 // The expected sum of the scores of the items in the set.
 inline double expected_score(const double* scores, ConstMatrix marginals, int count, int width, const Index* blocks) {
@@ -183,11 +200,10 @@ inline void predictor_values(ConstMatrix alpha, ConstMatrix beta, int rows, Inde
                              const Strategy& adversary, const double* multipliers, const Limits& limits, double* values) {
     const int width = adversary.marginals.columns;
     const std::vector<Index>& blocks = adversary.blocks;
-    Table block_values;
-    std::vector<double> constant, shift(rows, 0.0), lengths(width);
-    expected_payoffs(alpha, beta, rows, adversary, block_values, constant);
+    Payoffs payoffs(alpha, beta, adversary);
+    std::vector<double> constant(rows), shift(rows, 0.0), lengths(width), worth(width);
     for (int row = 0; row < rows; ++row) {
-        constant[row] = expected_score - constant[row];
+        constant[row] = expected_score - payoffs.size_value(row);
         for (int c = 0; c < limits.count; ++c) {
             shift[row] += multipliers[c] * limits.gain[c][start + row];
             constant[row] -= multipliers[c] * limits.offset[c][start + row];
@@ -195,7 +211,7 @@ inline void predictor_values(ConstMatrix alpha, ConstMatrix beta, int rows, Inde
     }
     for (int b = 0; b < width; ++b) lengths[b] = static_cast<double>(blocks[b + 1] - blocks[b]);
     const auto fill = [&](int row, double* costs) {
-        const double* worth = block_values[row];
+        payoffs.block_values(row, worth.data());
         for (int b = 0; b < width; ++b) costs[b] = -(worth[b] + (blocks[b] < split ? shift[row] : 0.0));
     };
     const double highest = start > 0 ? *std::max_element(values, values + start) : -INFINITY;
@@ -211,18 +227,22 @@ inline void adversary_values(ConstMatrix alpha, ConstMatrix beta, int rows, Inde
                              const double* running, const Strategy& predictor, double* values) {
     const int width = predictor.marginals.columns;
     const std::vector<Index>& blocks = predictor.blocks;
-    Table block_values;
-    std::vector<double> constant;
-    expected_payoffs(alpha, beta, rows, predictor, block_values, constant);
+    Payoffs payoffs(alpha, beta, predictor);
+    std::vector<double> constant(rows);
+    for (int row = 0; row < rows; ++row) constant[row] = payoffs.size_value(row);
     const double lowest = start > 0 ? *std::min_element(values, values + start) : INFINITY;
     if (running != nullptr) {
+        Table block_values(rows, width);
+        for (int row = 0; row < rows; ++row) payoffs.block_values(row, block_values[row]);
         const LevelSearch search(block_values.view(), width, blocks.data(), scores, running);
         search.lowest_payoffs(start, rows, constant.data(), lowest, values + start);
         return;
     }
+    std::vector<double> worth(width);
     const auto fill = [&](int row, double* costs) {
+        payoffs.block_values(row, worth.data());
         for (int b = 0; b < width; ++b) {
-            for (Index i = blocks[b]; i < blocks[b + 1]; ++i) costs[i] = block_values[row][b] - scores[i];
+            for (Index i = blocks[b]; i < blocks[b + 1]; ++i) costs[i] = worth[b] - scores[i];
         }
     };
     lowest_payoffs(std::vector<double>(blocks.back(), 1.0), start, rows, fill, constant.data(), lowest, values + start);
