@@ -330,7 +330,7 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
 
     def _threads(self, X: npt.NDArray[np.float32]) -> AbstractContextManager[Any]:
         # A module of the user's may need all threads for a few rows.
-        return threads_for(X) if self.module is None else nullcontext()
+        return threads_for(X, self.batch_size) if self.module is None else nullcontext()
 
     def _begin_partly(self, y: Any, classes: npt.ArrayLike | None) -> None:
         whole = np.asarray(y if classes is None or np.ndim(y) == 2 else classes)

@@ -69,8 +69,8 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
     holdout : float
         The part of the rows that is held out if there is a `confidence`.
     n_jobs : int, optional
-        How many fits run at the same time, with joblib and its backends. For a table of fewer than a million
-        numbers each fit has one OpenMP thread, because more would stall if the machine is busy.
+        How many fits run at the same time, with joblib and its backends. For a table of fewer than ten
+        million numbers each fit has one OpenMP thread, because more would stall if the machine is busy.
     random_state : int, RandomState or None
         Decides on the folds, the held-out part, and the random states that members leave at None.
     pos_label : object, optional
