@@ -20,7 +20,7 @@ from metricfit.sklearn.decisions import ClassDecision, LabelDecision
 from metricfit.sklearn.inputs import refuse_masked
 from metricfit.sklearn.network import LogitNet
 from metricfit.sklearn.rows import HeldOut, complete
-from metricfit.sklearn.targets import plain_labels
+from metricfit.sklearn.targets import averaged_score
 from metricfit.sklearn.top_rows import top_rows
 from metricfit.sklearn.training import release
 
@@ -95,8 +95,7 @@ class TrainedNetwork(GivenRows):
         """
         check_is_fitted(self)
         if self.decision_ is not None:
-            truth, found = plain_labels(y), self.predict(X)
-            return float(self.metric_.score(truth, found, sample_weight=sample_weight))
+            return averaged_score(self.metric_, y, self.predict(X), sample_weight)
         predicted = self.predict(X) == self.classes_[self._positive]
         truth = np.asarray(y) == self.classes_[self._positive]
         return float(self.metric_.score(truth, predicted, sample_weight=sample_weight))

@@ -25,7 +25,14 @@ from metricfit.sklearn.ensemble_rows import check_ensemble_settings, checked_tab
 from metricfit.sklearn.inputs import constrained_metric
 from metricfit.sklearn.member_names import NamedEstimators, named
 from metricfit.sklearn.rows import encoded, weights_of_both
-from metricfit.sklearn.targets import Target, averaged_metric, check_counts, has_many, plain_labels, target_of
+from metricfit.sklearn.targets import (
+    Target,
+    averaged_metric,
+    averaged_score,
+    check_counts,
+    has_many,
+    target_of,
+)
 from metricfit.sklearn.top_rows import top_rows
 
 __all__ = ["MetricEnsemble"]
@@ -83,7 +90,8 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
     classes_ : ndarray of shape (classes,)
         The classes, or the numbers of the labels.
     metric_ : Metric
-        What is decided for, with all constraints; the mean over several classes or labels.
+        What is decided for, with all constraints; the mean over several classes or labels, except that
+        ``"accuracy"`` of classes is the share of correct rows.
     columns_ : list of MetricEnsemble
         For several classes or labels, the fitted members of each, against the rest; members, weights,
         calibrators and cuts are then found there.
@@ -224,7 +232,9 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
         columns = target.columns
         check_counts(target)
         check_consistent_length(X, columns, sample_weight, groups)
-        self.metric_ = averaged_metric(constrained_metric(self.metric, self.subject_to), self.pos_label)
+        self.metric_ = averaged_metric(
+            constrained_metric(self.metric, self.subject_to), self.pos_label, target.kind
+        )
         self.classes_, self._kind = target.classes, target.kind
         random = check_random_state(self.random_state)
         seed = int(random.randint(2**31 - 1))
@@ -303,7 +313,7 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
         """
         predicted = self.predict(X)
         if self.decision_ is not None:
-            return float(self.metric_.score(plain_labels(y), predicted, sample_weight=sample_weight))
+            return averaged_score(self.metric_, y, predicted, sample_weight)
         positive = self.classes_[self._positive]
         truth = np.asarray(y) == positive
         return float(self.metric_.score(truth, predicted == positive, sample_weight=sample_weight))
