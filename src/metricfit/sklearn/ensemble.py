@@ -24,7 +24,7 @@ from metricfit.sklearn.defaults import default_members
 from metricfit.sklearn.ensemble_rows import check_ensemble_settings, checked_table, held_out_rows
 from metricfit.sklearn.inputs import constrained_metric
 from metricfit.sklearn.member_names import NamedEstimators, named
-from metricfit.sklearn.rows import encoded, weights_of_both
+from metricfit.sklearn.rows import encoded, is_positive, weights_of_both
 from metricfit.sklearn.targets import (
     Target,
     averaged_metric,
@@ -315,7 +315,7 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
         if self.decision_ is not None:
             return averaged_score(self.metric_, y, predicted, sample_weight)
         positive = self.classes_[self._positive]
-        truth = np.asarray(y) == positive
+        truth = is_positive(y, self.classes_, self._positive)
         return float(self.metric_.score(truth, predicted == positive, sample_weight=sample_weight))
 
     @property
