@@ -128,3 +128,20 @@ def test_dates_and_codes_are_not_taken_for_numbers(tmp_path, values):
     table, notes = written(tmp_path, *values)
     assert table["a"].tolist() == list(values)
     assert notes == []
+
+
+@pytest.mark.parametrize(("first", "second", "positive"), ["YNY", "nyy", "tft", "FTT", "yxx", "tuu"])
+def test_y_and_t_are_positive_beside_n_and_f_only(first, second, positive):
+    _, target, _ = target_of([first] * 7 + [second] * 6)
+    assert target.positive == positive
+
+
+@pytest.mark.parametrize(
+    ("values", "labels"),
+    [([1.0, 0.0, None], "10"), ([1.0, 2.5, None], "2.5 1.0"), ([1.0, 0.0], "1.0 0.0"), ([1, 0], "10")],
+    ids=["gaps", "gaps and fractions", "floats", "whole"],
+)
+def test_labels_beside_gaps_are_written_as_in_the_file(values, labels):
+    _, target, _ = target_of(values * 8)
+    written = {str(target.positive), str(target.negative)}
+    assert written == set(labels.split() if " " in labels else labels)
