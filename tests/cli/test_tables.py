@@ -145,3 +145,14 @@ def test_labels_beside_gaps_are_written_as_in_the_file(values, labels):
     _, target, _ = target_of(values * 8)
     written = {str(target.positive), str(target.negative)}
     assert written == set(labels.split() if " " in labels else labels)
+
+
+def test_too_many_columns_of_text_are_refused_before_they_are_encoded(tmp_path):
+    table = a_table(120)
+    texts = {f"said{i}": [f"{i} and {row}" for row in range(60)] * 2 for i in range(100)}
+    table.assign(**texts).to_csv(tmp_path / "table.csv", index=False)
+    result = fit(tmp_path)
+    assert result.exit_code == 2
+    assert "102 columns hold text or dates: since, note, " in said(result)
+    assert "Up to 100 can be encoded; leave some out by --drop" in said(result)
+    assert left_behind(tmp_path) == ["table.csv"]
