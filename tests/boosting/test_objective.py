@@ -145,7 +145,7 @@ def test_settings_are_checked(settings, message):
 
 
 def test_the_metric_is_checked():
-    with pytest.raises(TypeError, match="metric must be a Metric, or its name or formula, got 3"):
+    with pytest.raises(TypeError, match="a metric must be a Metric, or its name or formula as a string"):
         MetricObjective(3)
     with pytest.raises(mf.UnsupportedMetricError, match="cannot be played"):
         MetricObjective("jaccard")

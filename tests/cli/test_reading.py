@@ -64,7 +64,16 @@ REFUSED = {
     "wrong.csv": ("größe,b\nä,1\n".encode("cp1252"), {"encoding": "utf-8"}, "by --encoding"),
     "either.csv": (b"a,b;c\n1,2;3\n4,5;6\n", {}, "--delimiter comma or --delimiter semicolon"),
     "long.csv": (b"a,b\n1,2,5\n3,4,6\n", {}, "more values than its first line has names"),
-    "ragged.csv": (b"a,b\n1,2\n3,4\n" * 20 + b"1,2,3\n", {}, "cannot be read as a table"),
+    "ragged.csv": (
+        b"a,b\n" + b"1,2\n3,4\n" * 20 + b"1,2,3\n",
+        {},
+        "cannot be read as a table: line 42 has 3 values, and those before it have 2; put values that hold",
+    ),
+    "quote.csv": (
+        b'a,b\n1,2\n"3,4\n5,6\n',
+        {},
+        "cannot be read as a table: the quote that opens in line 3 is never closed; close or remove it",
+    ),
     "torn.jsonl": (b'{"a": 1}\n{"a": \n', {}, "line 2 is not valid JSON"),
     "numbers.jsonl": (b"1\n2\n", {}, "every line must hold objects"),
     "deep.json": (b"[" * 100_000, {}, "nested too deeply"),

@@ -128,3 +128,31 @@ def test_dates_and_codes_are_not_taken_for_numbers(tmp_path, values):
     table, notes = written(tmp_path, *values)
     assert table["a"].tolist() == list(values)
     assert notes == []
+
+
+@pytest.mark.parametrize(("first", "second", "positive"), ["YNY", "nyy", "tft", "FTT", "yxx", "tuu"])
+def test_y_and_t_are_positive_beside_n_and_f_only(first, second, positive):
+    _, target, _ = target_of([first] * 7 + [second] * 6)
+    assert target.positive == positive
+
+
+@pytest.mark.parametrize(
+    ("values", "labels"),
+    [([1.0, 0.0, None], "10"), ([1.0, 2.5, None], "2.5 1.0"), ([1.0, 0.0], "1.0 0.0"), ([1, 0], "10")],
+    ids=["gaps", "gaps and fractions", "floats", "whole"],
+)
+def test_labels_beside_gaps_are_written_as_in_the_file(values, labels):
+    _, target, _ = target_of(values * 8)
+    written = {str(target.positive), str(target.negative)}
+    assert written == set(labels.split() if " " in labels else labels)
+
+
+def test_too_many_columns_of_text_are_refused_before_they_are_encoded(tmp_path):
+    table = a_table(120)
+    texts = {f"said{i}": [f"{i} and {row}" for row in range(60)] * 2 for i in range(100)}
+    table.assign(**texts).to_csv(tmp_path / "table.csv", index=False)
+    result = fit(tmp_path)
+    assert result.exit_code == 2
+    assert "102 columns hold text or dates: since, note, " in said(result)
+    assert "Up to 100 can be encoded; leave some out by --drop" in said(result)
+    assert left_behind(tmp_path) == ["table.csv"]

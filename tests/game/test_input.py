@@ -22,16 +22,16 @@ CONSTRAINED = mf.precision_at_recall(0.8)
         ([[0.1], [0.2]], r"one dimension, got shape \(2, 1\)"),
         (0.5, r"one dimension, got shape \(\)"),
         (["high", "low"], "scores must be real numbers"),
-        ([1j, 0.5], "scores must be real numbers, one per item: they are of type complex128"),
+        ([1j, 0.5], "scores must be real numbers: they are of type complex128"),
         (np.array(["1.5", "2"]), "scores must be real numbers"),
         (np.array(["2020-01-01"], dtype="datetime64[D]"), "scores must be real numbers"),
         ([None, 0.5], "scores must be real numbers|scores must be finite"),
         ([[0.1, 0.2], [0.3]], "scores must be real numbers"),
-        ([0.1, 10**400], "scores must be real numbers, one per item: int too large"),
+        ([0.1, 10**400], "scores must be real numbers: int too large"),
         ([0.1, -1e200], r"scores must be between -1e\+100 and 1e\+100, but scores\[1\] is -1e\+200"),
         (
             torch.tensor([0.1, 0.2], requires_grad=True),
-            r"pass scores\.detach\(\), since solve has no gradient",
+            r"pass scores\.detach\(\)\.double\(\), since solve has no gradient",
         ),
         (np.ma.masked_array([0.1, 0.2], [True, False]), "scores are a masked array"),
         (np.ma.masked_array([0.1, 0.2]), "scores are a masked array"),
@@ -62,6 +62,41 @@ def test_bad_labels_are_refused(metric, labels, sentence):
         mf.solve(metric, [0.1, 0.2, 0.3], labels)
 
 
+@pytest.mark.parametrize(
+    ("scores", "sentence"),
+    [
+        (torch.zeros((2, 3), requires_grad=True), r"pass scores\.detach\(\)\.double\(\)"),
+        (torch.zeros((2, 3), dtype=torch.bfloat16), r"pass scores\.detach\(\)\.double\(\)"),
+        (np.zeros((2, 3), complex), "scores must be real numbers: they are of type complex128"),
+        ([["a", "b", "c"]] * 2, "scores must be real numbers: they are of type <U1"),
+        ([[0.1, 0.2], [0.3]], "scores must be real numbers: setting an array element"),
+    ],
+)
+def test_bad_scores_of_items_and_sizes_are_refused(scores, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        mf.solve(mf.f1, scores, solver="exact-lp")
+
+
+@pytest.mark.parametrize(
+    ("size_scores", "sentence"),
+    [
+        (torch.zeros(2, requires_grad=True), r"pass size_scores\.detach\(\)\.double\(\)"),
+        ([1j, 0.0], "size_scores must be real numbers: they are of type complex128"),
+    ],
+)
+def test_bad_scores_of_sizes_are_refused(size_scores, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        mf.solve(mf.f1, [0.1], size_scores=size_scores)
+
+
+@pytest.mark.parametrize("many", [0.5, None, (row for row in [[0.1, 0.2]])])
+def test_solve_many_says_what_it_takes(many):
+    with pytest.raises(TypeError, match="scores must be a list of arrays, one per game"):
+        mf.solve_many(mf.f1, many)
+    with pytest.raises(TypeError, match="labels must be a list of arrays, one per game"):
+        mf.solve_many(mf.f1, [[0.1, 0.2]], labels=1)
+
+
 def test_masked_scores_of_sizes_are_refused():
     with pytest.raises(ValueError, match="size_scores are a masked array"):
         mf.solve(mf.f1, [0.1], size_scores=np.ma.masked_array([0.1, 0.2], [True, False]))
@@ -76,11 +111,6 @@ def test_an_unknown_solver_is_refused_with_the_known_ones(solver):
 def test_constraints_without_labels_are_refused():
     with pytest.raises(ValueError, match="about the true labels: pass labels"):
         mf.solve(CONSTRAINED, [0.1, 0.2])
-
-
-def test_a_metric_by_name_is_refused_with_the_way_to_look_it_up():
-    with pytest.raises(TypeError, match="get_metric"):
-        mf.solve("f1", [0.1, 0.2])
 
 
 @pytest.mark.parametrize("kind", [bool, int, float, np.float32, object])

@@ -18,7 +18,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
-from skorch.callbacks import Callback
+from skorch.callbacks import Callback, EpochTimer
 
 import metricfit as mf
 from metricfit.sklearn import MetricClassifier, best_cut, expected_cut
@@ -304,7 +304,15 @@ def test_a_foreign_checkpoint_is_refused(data, tmp_path):
         ({"validation_fraction": None}, "needs held-out rows"),
         ({"min_share": 1}, "min_share must be"),
         ({"validation_fraction": 2}, "between 0 and 1"),
-        ({"max_epochs": 0}, "max_epochs must be 1 or more"),
+        ({"max_epochs": 0}, "max_epochs must be a whole number of 1 or more"),
+        ({"max_epochs": "5"}, "max_epochs must be a whole number of 1 or more, got '5'"),
+        ({"min_share": "0.1"}, "min_share must be"),
+        ({"validation_fraction": "0.2"}, "between 0 and 1"),
+        ({"optimizer": "adam"}, "optimizer must be a class such as torch.optim.AdamW"),
+        ({"optimizer": torch.nn.Linear}, "optimizer must be a class such as torch.optim.AdamW"),
+        ({"callbacks": [3]}, "callbacks must be a list of skorch callbacks, but one is 3"),
+        ({"checkpoint": "nowhere/x.pt"}, "there is no folder for checkpoint='nowhere/x.pt'"),
+        ({"subject_to": 0.8}, 'subject_to must be a constraint such as "recall >= 0.8"'),
         ({"metric": "tp / (tp + fp + fn)"}, "cannot be played as a game"),
         ({"pos_label": "yes"}, "is not in the target"),
         ({"module": lambda n: torch.nn.Linear(n, 3)}, "one logit per row"),
@@ -316,8 +324,12 @@ def test_a_foreign_checkpoint_is_refused(data, tmp_path):
     ids=lambda value: str(value)[:40] if isinstance(value, str) else "",
 )
 def test_bad_arguments_raise_a_clear_error(data, settings, sentence):
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises((ValueError, TypeError, OSError), match=sentence):
         quick(**settings).fit(*data)
+
+
+def test_callbacks_may_have_names_and_be_classes(data):
+    quick(callbacks=[("rate", EpochTimer()), EpochTimer]).fit(*data)
 
 
 def test_too_few_rows_to_hold_out_are_refused():

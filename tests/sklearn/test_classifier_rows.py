@@ -9,6 +9,7 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from skorch.callbacks import Callback
 
@@ -266,6 +267,7 @@ def test_progress_is_a_line_per_epoch(data, capsys):
     [
         ({}, {"sample_weight": [1.0]}, "one number per row"),
         ({}, {"sample_weight": np.full(400, -1.0)}, "at least zero"),
+        ({}, {"sample_weight": ["much"] * 400}, "sample_weight must hold one number per row: could not"),
         ({}, {"groups": [1, 2]}, "one group per row"),
         ({}, {"groups": np.zeros(400)}, "needs 5 groups at least, got 1"),
         ({}, {"groups": np.arange(400), "validation_set": ([[0.0] * 6], [0])}, "groups or validation_set"),
@@ -277,3 +279,29 @@ def test_progress_is_a_line_per_epoch(data, capsys):
 def test_bad_arguments_raise_a_clear_error(data, settings, given, sentence):
     with pytest.raises(ValueError, match=sentence):
         quick(**settings).fit(*data, **given)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        np.zeros((400, 2), "datetime64[s]"),
+        np.zeros((400, 2), "timedelta64[s]"),
+        pd.DataFrame({"age": np.arange(400), "when": pd.date_range("2024-01-01", periods=400)}),
+    ],
+    ids=["dates", "durations", "frame"],
+)
+def test_dates_are_refused(data, table):
+    with pytest.raises(ValueError, match=r"column (0|'when') holds dates or durations; turn it into numbers"):
+        quick().fit(table, data[1])
+
+
+@pytest.mark.parametrize("strange", [["yes"], ["1"], [2], [None], [np.nan]], ids=str)
+@pytest.mark.parametrize("kind", [MetricClassifier, MetricEnsemble])
+def test_a_score_of_other_labels_is_refused(data, kind, strange):
+    X, y = data
+    if kind is MetricClassifier:
+        model = quick().fit(X, y)
+    else:
+        model = MetricEnsemble([LogisticRegression()], cv=2, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match=r"y holds .*, which is none of the classes \[0, 1\]"):
+        model.score(X[:1], strange)

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -48,6 +48,40 @@ def test_a_member_whose_scores_are_no_numbers_is_named(data):
         pytest.raises(ValueError, match="the scores of bayes are NaN for 134 of 134 rows"),
     ):
         quick([("bayes", GaussianNB(var_smoothing=0.0))]).fit(constant, y)
+
+
+class Odd(ClassifierMixin, BaseEstimator):
+    """Returns scores of any shape."""
+
+    def __init__(self, shape=()):
+        self.shape = shape
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        return np.full((len(X), *self.shape), 0.5)
+
+
+class OddDecision(Odd):
+    def decision_function(self, X):
+        return self.predict_proba(X)
+
+
+@pytest.mark.parametrize(
+    ("member", "sentence"),
+    [
+        (Odd(), r"predict_proba of Odd returned the shape \(134,\) .* a probability for each of two classes"),
+        (Odd((3,)), r"predict_proba of Odd returned the shape \(134, 3\)"),
+        (OddDecision((2,)), r"decision_function of OddDecision returned the shape .* one score per row"),
+        (make_pipeline(StandardScaler(), Odd((1,))), r"predict_proba of Odd returned the shape \(134, 1\)"),
+    ],
+    ids=["no columns", "three columns", "decisions", "pipeline"],
+)
+def test_a_member_with_scores_of_another_shape_is_refused(data, member, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        quick([member]).fit(*data)
 
 
 class Interrupting(Callback):

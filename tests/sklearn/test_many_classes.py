@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from scipy.special import softmax
 from sklearn.datasets import make_classification, make_multilabel_classification
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score
+from sklearn.metrics import accuracy_score, f1_score
 
 import metricfit as mf
 from metricfit.sklearn import MetricClassifier, MetricEnsemble
@@ -238,3 +238,42 @@ def test_the_mean_value_is_that_of_scikit_learn(average):
     weights = random.integers(0, 3, 50).astype(float)
     found = mean_value(mf.f1.averaged(average), predicted, truth.astype(float), weights)
     assert found == pytest.approx(f1_score(truth, predicted, average=average, sample_weight=weights))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        MetricClassifier("accuracy", max_epochs=5, lr=0.01, random_state=0),
+        MetricClassifier("(tp + tn) / all", loss="soft", max_epochs=5, lr=0.01, random_state=0),
+        MetricEnsemble([LogisticRegression()], metric="accuracy", cv=2, random_state=0),
+    ],
+    ids=["network", "soft", "ensemble"],
+)
+def test_accuracy_of_classes_is_the_share_of_correct_rows(classes, model):
+    X, y, new, truth = classes
+    model.fit(X, y)
+    assert model.metric_ == mf.accuracy
+    weights = np.arange(len(truth))
+    predicted = model.predict(new)
+    assert model.score(new, truth) == pytest.approx(accuracy_score(truth, predicted))
+    expected = accuracy_score(truth, predicted, sample_weight=weights)
+    assert model.score(new, truth, sample_weight=weights) == pytest.approx(expected)
+    birds = truth == "bird"
+    assert model.score(new[birds], truth[birds]) == pytest.approx(np.mean(predicted[birds] == "bird"))
+    if isinstance(model, MetricClassifier):
+        right = [row["valid_metric"] for row in model.history_]
+        assert np.allclose(np.array(right) * 60, np.round(np.array(right) * 60))  # of 60 held-out rows
+
+
+def test_other_averages_of_accuracy_are_as_asked(classes):
+    X, y, new, truth = classes
+    macro = MetricEnsemble([LogisticRegression()], metric="macro accuracy", cv=2, random_state=0).fit(X, y)
+    right = np.mean(macro.predict(new) == truth)
+    assert macro.score(new, truth) == pytest.approx(1 - 2 * (1 - right) / 3)
+
+
+def test_accuracy_of_labels_is_their_mean(labels):
+    X, y, new, truth = labels
+    model = MetricEnsemble([LogisticRegression()], metric="accuracy", cv=2, random_state=0).fit(X, y)
+    assert model.metric_ == mf.accuracy.macro()
+    assert model.score(new, truth) == pytest.approx(np.mean(model.predict(new) == truth))

@@ -26,8 +26,19 @@ def test_a_small_table_gets_one_thread_and_the_rest_is_as_before(table):
 
 def test_a_large_table_gets_all_threads():
     before = openmp_threads()
-    with threads_for(np.broadcast_to(0.0, (50_000, 20))):
+    with threads_for(np.broadcast_to(0.0, (500_000, 20))):
         assert openmp_threads() == before
+
+
+def test_a_network_gets_all_threads_only_for_a_large_batch():
+    before = openmp_threads()
+    table = np.broadcast_to(np.float32(0.0), (500_000, 1000))
+    with threads_for(table, batch_size=64):
+        assert set(openmp_threads()) == {1}
+    with threads_for(table, batch_size=1000):
+        assert openmp_threads() == before
+    with threads_for(table[:50], batch_size=1000):
+        assert set(openmp_threads()) == {1}
 
 
 class Counting(ClassifierMixin, BaseEstimator):

@@ -112,3 +112,11 @@ def test_what_is_no_dense_tensor_is_refused(loss):
         loss(torch.zeros(2), targets.numpy())
     with pytest.raises(TypeError, match=r"must be a dense tensor, .*; give logits\.to_dense"):
         loss(torch.zeros(2).to_sparse(), targets)
+
+
+@pytest.mark.parametrize("metric", ["precision@10%", "recall@3", "precision_at_k(3)"])
+def test_a_size_of_the_prediction_is_refused_and_not_ignored(metric):
+    with pytest.raises(ValueError, match="is of predictions of one size, and a soft loss measures decisions"):
+        mf.SoftMetricLoss(metric)
+    with pytest.raises(ValueError, match="is of predictions of one size"):
+        mf.functional.soft_metric_loss(torch.zeros(4), torch.tensor([1, 0, 0, 1]), mf.get_metric(metric))

@@ -86,6 +86,27 @@ def test_many_games_are_solved_as_they_are_one_by_one(solver):
         np.testing.assert_allclose(solution.adversary, alone.adversary, rtol=0, atol=SAME)
 
 
+@pytest.mark.parametrize("scores", [[0.3, -0.1, 0.2], np.tile([[0.3], [-0.1], [0.2]], 4)], ids=["1d", "2d"])
+def test_a_metric_may_be_given_by_its_name_or_formula(scores):
+    expected = mf.solve(mf.f1, scores, solver="exact-lp")
+    for written in ("f1", "2*tp / (2*tp + fp + fn)"):
+        assert mf.solve(written, scores, solver="exact-lp").value == expected.value
+    if np.ndim(scores) == 1:
+        (many,) = mf.solve_many("f1", [scores], solver="exact-lp")
+        assert many.value == expected.value
+        bound = mf.solve("precision subject to recall >= 0.6", scores, [1, 0, 1])
+        assert bound.multipliers.shape == (1,)
+
+
+def test_a_metric_that_is_none_is_refused_with_what_to_give():
+    with pytest.raises(mf.UnsupportedMetricError, match="did you mean"):
+        mf.solve("recal", [0.1])
+    with pytest.raises(TypeError, match=r"not MetricFamily; call it with its numbers: fbeta\(beta\)"):
+        mf.solve(mf.fbeta, [0.1])
+    with pytest.raises(TypeError, match="a metric must be a Metric, or its name or formula as a string"):
+        mf.solve_many(2, [[0.1]])
+
+
 def test_many_games_with_labels_may_come_as_arrays():
     scores = np.random.default_rng(0).normal(size=(3, 6))
     labels = (scores > 0).astype(int)
@@ -93,7 +114,7 @@ def test_many_games_with_labels_may_come_as_arrays():
     assert [solution.multipliers.shape for solution in solutions] == [(2,)] * 3
     with pytest.raises(ValueError, match="3 sets of scores but 2 sets of labels"):
         mf.solve_many(CONSTRAINED, scores, labels[:2])
-    with pytest.raises(ValueError, match="threads must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="threads must be a whole number of 1 or more, or None, got 0"):
         mf.solve_many(CONSTRAINED, scores, labels, threads=0)
     assert mf.solve_many(mf.f1, []) == []
 

@@ -86,9 +86,7 @@ class MetricObjective:
     threads: int = 1
 
     def __post_init__(self) -> None:
-        metric = get_metric(self.metric) if isinstance(self.metric, str) else self.metric
-        if not isinstance(metric, Metric):
-            raise TypeError(f"metric must be a Metric, or its name or formula, got {metric!r}")
+        metric = get_metric(self.metric)
         metric.check_playable()
         object.__setattr__(self, "metric", metric)
         for name in ("scale", "tol"):

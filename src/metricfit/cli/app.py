@@ -167,7 +167,7 @@ def fit(
     positive: Annotated[
         str | None,
         typer.Option(
-            help="The value that counts as positive. [default: 1, true or yes; otherwise the rarer one]"
+            help="The value that counts as positive. [default: 1, true, t, yes or y; otherwise the rarer one]"
         ),
     ] = None,
     cut: Annotated[

@@ -24,6 +24,9 @@ Kind = Literal["numbers", "dates", "categories", "text", "unused"]
 # Columns of text with fewer different values are categories, one feature each.
 CATEGORIES = 30
 TEXT_FEATURES = 20
+# Each column of text or dates takes about two seconds to encode and store, and five megabytes in the stored
+# encoder, which may have 512 (archives.py).
+MOST_TEXTS = 100
 LAST_DAY = pd.Timestamp(2024, 12, 31, 23, 59, 58)
 STEPS = ["columns", "gaps", "scale"]
 COLUMN_STEPS = ["numbers", "categories", "others"]
@@ -106,6 +109,11 @@ def fit_encoder(table: pd.DataFrame, seed: int) -> tuple[Any, Columns]:
     numbers = [name for name in filled if pd.api.types.is_numeric_dtype(table[name].dtype)]
     categories = {name: sorted(set(table[name].dropna())) for name in filled if _is_category(table[name])}
     others = [name for name in filled if name not in {*numbers, *categories}]
+    if len(others) > MOST_TEXTS:
+        raise UserMistakeError(
+            f"{len(others)} columns hold text or dates: {listed(others)}. Up to {MOST_TEXTS} can be encoded; "
+            f"leave some out by --drop, or turn them into numbers."
+        )
     vectorizer = TableVectorizer(
         cardinality_threshold=0, high_cardinality=StringEncoder(n_components=TEXT_FEATURES, random_state=seed)
     )

@@ -126,7 +126,7 @@ def read_table(path: Path, reading: Reading | None = None) -> tuple[pd.DataFrame
         OSError,
     ) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise UserMistakeError(f"{path} cannot be read as a table: {reason}") from None
+        raise UserMistakeError(f"{path} cannot be read as a table: {_in_words(reason)}") from None
     if not len(table):
         raise UserMistakeError(f"{path} has no rows.")
     # Parquet keeps the index of a data frame; with a name, it is a column like the others.
@@ -136,6 +136,25 @@ def read_table(path: Path, reading: Reading | None = None) -> tuple[pd.DataFrame
     table = table.set_axis([str(name) for name in table.columns], axis=1)
     _refuse_twice(path, table.columns)
     return table.reset_index(drop=True), notes
+
+
+def _in_words(reason: str) -> str:
+    """Return what the parser of pandas complains of, and what to change.
+
+    Examples
+    --------
+    >>> _in_words("Error tokenizing data. C error: Expected 3 fields in line 32, saw 5")
+    'line 32 has 5 values, and those before it have 3; put values that hold the delimiter in quotes.'
+    """
+    longer = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", reason)
+    if longer:
+        return (
+            f"line {longer[2]} has {longer[3]} values, and those before it have {longer[1]}; put values that "
+            f"hold the delimiter in quotes."
+        )
+    if unclosed := re.search(r"EOF inside string starting at row (\d+)", reason):
+        return f"the quote that opens in line {int(unclosed[1]) + 1} is never closed; close or remove it."
+    return reason
 
 
 def _refuse_twice(path: Path, names: pd.Index | pd.Series[Any]) -> None:

@@ -154,7 +154,7 @@ def take_target(
     """Return the other columns, the target and the notices about it.
 
     Rows without a target, or of a class that is too rare, are left out. Of two labels the positive one is
-    the one that is asked for; otherwise 1, true or yes; otherwise the rarer one.
+    the one that is asked for; otherwise 1, true or yes (or t beside f, y beside n); otherwise the rarer one.
     """
     if name not in table.columns:
         raise UserMistakeError(
@@ -173,6 +173,9 @@ def take_target(
         raise UserMistakeError(
             f"The target {name} holds infinite numbers; write its values as text or as finite numbers."
         )
+    if missing and pd.api.types.is_float_dtype(column.dtype) and _are_whole(column):
+        # pandas makes floats of whole numbers beside gaps; labels are to be written as in the file.
+        column = column.astype("int64")
     counts = column.map(label_text).value_counts()
     _refuse_alike(name, [str(value) for value in counts.index])
     if len(counts) > 2:
@@ -201,6 +204,11 @@ def take_target(
     (other,) = [text for text in counts.index if text != chosen]
     target = Target(name, np.asarray(texts == chosen, dtype=np.int64), labels[chosen], labels[other])
     return table, target, notes
+
+
+def _are_whole(column: pd.Series[Any]) -> bool:
+    numbers = _as_numbers(column)
+    return bool((np.abs(numbers) < 2**53).all() and (numbers == np.floor(numbers)).all())
 
 
 def _why_nothing_to_learn(name: str, values: list[str], missing: int) -> str:
@@ -278,8 +286,9 @@ def _positive_text(name: str, counts: pd.Series[int], positive: str | None) -> s
         if positive not in counts.index:
             raise UserMistakeError(f"{positive} is not a value of {name}; it has {listed(counts.index)}.")
         return positive
+    short = {text.strip().casefold() for text in counts.index} in ({"t", "f"}, {"y", "n"})
     for text in counts.index:
-        if text.lower() in ("1", "true", "yes"):
+        if text.strip().casefold() in ("1", "true", "yes", *(("t", "y") if short else ())):
             return str(text)
     return str(min(counts.index, key=lambda text: (counts[text], text)))
 

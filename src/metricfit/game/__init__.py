@@ -4,6 +4,7 @@ from metricfit.game.best_response import adversary_values, bounds, predictor_val
 from metricfit.game.definition import TABLE_LIMIT, Game, checked_input, make_game
 from metricfit.game.errors import InfeasibleConstraintsError
 from metricfit.game.feasibility import constraint_slacks, make_feasible, most_slack, slack_tolerances
+from metricfit.game.numbers import as_numbers
 from metricfit.game.payoff import AdjustedMetric, Payoff, checked_size_scores, sized
 from metricfit.game.rounding import batch_rounding, constraint_rounding, extent
 from metricfit.game.strategy import Strategy, average_ties, clean, inclusion_in_order, mix
@@ -16,6 +17,7 @@ __all__ = [
     "Payoff",
     "Strategy",
     "adversary_values",
+    "as_numbers",
     "average_ties",
     "batch_rounding",
     "bounds",

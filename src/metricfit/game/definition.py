@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metricfit.game.feasibility import constraint_rows
+from metricfit.game.numbers import as_array, as_numbers
 from metricfit.game.payoff import Payoff, adjusted, checked_sizes
 from metricfit.metrics import Metric
 
@@ -138,10 +139,6 @@ def checked_input(
     metric: Metric, scores: ArrayLike, labels: ArrayLike | None
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return scores and labels as arrays, missing labels as False; raises as `make_game` does."""
-    if not isinstance(metric, Metric):
-        raise TypeError(
-            f"metric must be a metricfit Metric, got {metric!r}; look it up with metricfit.get_metric"
-        )
     metric.check_playable()
     values = _checked_scores(scores)
     if labels is not None:
@@ -154,15 +151,7 @@ def checked_input(
 
 
 def _checked_scores(scores: ArrayLike) -> NDArray[np.float64]:
-    given = _as_array(scores, "scores")
-    try:
-        # Complex numbers, dates and text would be converted silently.
-        if given.dtype.kind not in "biufO":
-            raise TypeError(f"they are of type {given.dtype}")
-        # A contiguous copy, because the compiled solver expects it.
-        values = np.array(given, dtype=np.float64, order="C")
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"scores must be real numbers, one per item: {error}") from error
+    values = as_numbers(scores, "scores")
     if values.ndim != 1:
         raise ValueError(
             f"scores must have one dimension, got shape {values.shape}; flatten them or use solve_many"
@@ -185,7 +174,7 @@ def _checked_scores(scores: ArrayLike) -> NDArray[np.float64]:
 
 
 def _checked_labels(labels: ArrayLike, n: int) -> NDArray[np.bool_]:
-    given = _as_array(labels, "labels")
+    given = as_array(labels, "labels")
     if given.shape != (n,):
         raise ValueError(f"labels must have the shape of the scores, ({n},), got {given.shape}")
     positive = given == 1
@@ -193,22 +182,3 @@ def _checked_labels(labels: ArrayLike, n: int) -> NDArray[np.bool_]:
         wrong = given[~(positive | (given == 0))][0]
         raise ValueError(f"labels must be 0 or 1, got {wrong}; recode them, for instance as labels > 0")
     return np.asarray(positive, dtype=np.bool_)
-
-
-def _as_array(given: ArrayLike, what: str) -> NDArray[np.generic]:
-    if isinstance(given, np.ma.MaskedArray):
-        raise ValueError(
-            f"{what} are a masked array, whose mask would be ignored; select what is valid from scores and "
-            "labels alike, as in scores[~mask]"
-        )
-    try:
-        return np.asarray(given)
-    except RuntimeError as error:
-        # PyTorch does not convert tensors that require a gradient.
-        reason = str(error).rstrip(".")
-        raise ValueError(
-            f"{what} cannot be converted to an array: {reason}; pass {what}.detach(), "
-            "since solve has no gradient"
-        ) from error
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{what} must be real numbers, one per item: {error}") from error

@@ -11,6 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from metricfit.game.numbers import as_numbers
 from metricfit.metrics import Constraint, Metric
 
 __all__ = ["AdjustedMetric", "Payoff", "adjusted", "checked_size_scores", "checked_sizes", "sized"]
@@ -125,12 +126,7 @@ def checked_size_scores(size_scores: ArrayLike, n: int) -> Floats:
     >>> checked_size_scores([0, 0.5], 1)
     array([0. , 0.5])
     """
-    if np.ma.isMaskedArray(size_scores):
-        raise ValueError("size_scores are a masked array, whose mask would be ignored; fill what is masked")
-    try:
-        scores = np.asarray(size_scores, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"size_scores must be real numbers: {error}") from error
+    scores = as_numbers(size_scores, "size_scores")
     if scores.shape != (n + 1,):
         raise ValueError(
             f"size_scores must have one number for each of 0 to {n} actual positives, shape ({n + 1},), "

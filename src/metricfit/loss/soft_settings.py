@@ -48,6 +48,11 @@ class SoftSettings:
     cross_entropy: float = 0.0
 
     def __post_init__(self) -> None:
+        if self.metric.size is not None:
+            raise ValueError(
+                f"{self.metric.name} is of predictions of one size, and a soft loss measures decisions at 0; "
+                "take mf.MetricLoss, or the metric without its size"
+            )
         check_temperature(self.temperature)
         check_reduction(self.reduction)
         check_ignore_index(self.ignore_index)

@@ -14,6 +14,7 @@ from metricfit.metrics.builtin import BUILT_IN
 from metricfit.metrics.confusion import CELLS, SUMS, ConfusionMatrix
 from metricfit.metrics.constraint import Constraint
 from metricfit.metrics.errors import UnsupportedMetricError
+from metricfit.metrics.family import MetricFamily
 from metricfit.metrics.limits import MAX_EXPONENT, MAX_MAGNITUDE
 from metricfit.metrics.metric_class import Metric, from_expression
 from metricfit.metrics.names import canonical, hint, known_metric
@@ -76,7 +77,11 @@ def get_metric(metric: str | Metric) -> Metric:
     if isinstance(metric, Metric):
         return metric
     if not isinstance(metric, str):
-        raise TypeError(f"get_metric takes a name or a formula as a string, not {type(metric).__name__}")
+        family = f"; call it with its numbers: {metric.call}" if isinstance(metric, MetricFamily) else ""
+        raise TypeError(
+            "a metric must be a Metric, or its name or formula as a string, not "
+            f"{type(metric).__name__}{family}"
+        )
     if len(metric) > MAX_LENGTH:
         raise UnsupportedMetricError(
             f"the formula has {len(metric)} characters; {MAX_LENGTH} is the longest that is read"

@@ -130,10 +130,11 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
     MetricClassifier())``. Features should be of about the same size, as for any network.
 
     A metric without an average is taken as the mean over classes or labels, ``metric.macro()``;
-    ``metric.averaged("weighted")`` weights them by their rows. For classes, an offset is added to each logit
-    and the largest sum decides. Labels have a threshold each, which is near the common one if positives are
-    few. `cut` says how they are chosen. A label that no row has is never predicted, and one that all rows
-    have always. Constraints and `pos_label` are for two classes.
+    ``metric.averaged("weighted")`` weights them by their rows. ``"accuracy"`` of classes is the share of
+    correct rows, as scikit-learn's ``accuracy_score``; ``"macro accuracy"`` is the mean over the classes.
+    For classes, an offset is added to each logit and the largest sum decides. Labels have a threshold each,
+    which is near the common one if positives are few. `cut` says how they are chosen. A label that no row has
+    is never predicted, and one that all rows have always. Constraints and `pos_label` are for two classes.
 
     With a metric of one size, such as ``"precision@100"`` or ``"precision@5%"``, that many of the rows of one
     call are predicted positive. A whole number refers to the rows of :meth:`fit`: batches and held-out rows
@@ -330,7 +331,7 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
 
     def _threads(self, X: npt.NDArray[np.float32]) -> AbstractContextManager[Any]:
         # A module of the user's may need all threads for a few rows.
-        return threads_for(X) if self.module is None else nullcontext()
+        return threads_for(X, self.batch_size) if self.module is None else nullcontext()
 
     def _begin_partly(self, y: Any, classes: npt.ArrayLike | None) -> None:
         whole = np.asarray(y if classes is None or np.ndim(y) == 2 else classes)
@@ -344,7 +345,7 @@ class MetricClassifier(TrainedNetwork, ClassifierMixin, BaseEstimator):
         if kind is None:
             class_index(classes, self.pos_label)
         else:
-            self.metric_ = averaged_metric(self.metric_, self.pos_label)
+            self.metric_ = averaged_metric(self.metric_, self.pos_label, kind)
         self.classes_, self._kind = classes, kind
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._averaged = None

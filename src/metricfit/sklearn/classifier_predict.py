@@ -19,8 +19,8 @@ from metricfit.sklearn.cut_curve import SLACK, CutRule
 from metricfit.sklearn.decisions import ClassDecision, LabelDecision
 from metricfit.sklearn.inputs import refuse_masked
 from metricfit.sklearn.network import LogitNet
-from metricfit.sklearn.rows import HeldOut, complete
-from metricfit.sklearn.targets import plain_labels
+from metricfit.sklearn.rows import HeldOut, complete, is_positive
+from metricfit.sklearn.targets import averaged_score
 from metricfit.sklearn.top_rows import top_rows
 from metricfit.sklearn.training import release
 
@@ -95,10 +95,9 @@ class TrainedNetwork(GivenRows):
         """
         check_is_fitted(self)
         if self.decision_ is not None:
-            truth, found = plain_labels(y), self.predict(X)
-            return float(self.metric_.score(truth, found, sample_weight=sample_weight))
+            return averaged_score(self.metric_, y, self.predict(X), sample_weight)
         predicted = self.predict(X) == self.classes_[self._positive]
-        truth = np.asarray(y) == self.classes_[self._positive]
+        truth = is_positive(y, self.classes_, self._positive)
         return float(self.metric_.score(truth, predicted, sample_weight=sample_weight))
 
     def _decide(self, held_out: HeldOut, trained: npt.NDArray[np.int64]) -> None:

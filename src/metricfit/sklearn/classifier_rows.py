@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
-from metricfit.sklearn.inputs import refuse_masked
+from metricfit.sklearn.inputs import refuse_dates, refuse_masked
 from metricfit.sklearn.rows import HeldOut, class_index, complete, row_weights
 from metricfit.sklearn.targets import check_labels, plain_labels
 
@@ -38,6 +38,11 @@ class GivenRows:
 
     def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
         refuse_masked(X=X, y=y)
+        if hasattr(X, "columns"):
+            for name in X.columns:
+                refuse_dates(name, X[name].dtype)
+        elif hasattr(X, "dtype"):
+            refuse_dates(0, X.dtype)
         if y is not None:
             check_labels(y)
         shape = () if y is None or issparse(y) else np.asarray(y).shape

@@ -202,8 +202,21 @@ def _last_step(model: Any) -> Any:
 def _raw_scores(model: Any, X: Any) -> FloatArray:
     """Return the decision function, or else the probability of the positive class."""
     if hasattr(model, "decision_function"):
-        return np.asarray(model.decision_function(X), dtype=np.float64)
-    return np.asarray(model.predict_proba(X), dtype=np.float64)[:, 1]
+        scores = np.asarray(model.decision_function(X), dtype=np.float64)
+        if scores.ndim != 1:
+            raise ValueError(_misshapen(model, "decision_function", scores, "one score per row"))
+        return scores
+    chances = np.asarray(model.predict_proba(X), dtype=np.float64)
+    if chances.ndim != 2 or chances.shape[1] != 2:
+        raise ValueError(_misshapen(model, "predict_proba", chances, "a probability for each of two classes"))
+    return chances[:, 1]
+
+
+def _misshapen(model: Any, method: str, found: FloatArray, needed: str) -> str:
+    return (
+        f"{method} of {type(_last_step(model)).__name__} returned the shape {found.shape} for two classes; a "
+        f"member has to return {needed}, so leave it out, or wrap it"
+    )
 
 
 def _floor(part: Sequence[tuple[Any, FloatArray]]) -> float | None:

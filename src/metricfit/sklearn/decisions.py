@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, logit, softmax
 
-from metricfit import Metric
+from metricfit import Metric, accuracy
 from metricfit.sklearn.calibration import BetaCalibration
 from metricfit.sklearn.cut_curve import CutRule
 from metricfit.sklearn.cuts import cut_by
@@ -45,7 +45,8 @@ def mean_value(
     Parameters
     ----------
     metric : Metric
-        With its average, "macro" or "weighted".
+        With its average, "macro" or "weighted"; accuracy without one is the share of rows with the right
+        class.
     predicted : array_like of shape (n, columns)
         0 and 1.
     truth : ndarray of shape (n, columns)
@@ -57,11 +58,15 @@ def mean_value(
     >>> import metricfit as mf
     >>> round(mean_value(mf.f1.macro(), np.ones((2, 2)), np.array([[1.0, 0.0], [0.0, 0.0]]), None), 2)
     0.67
+    >>> mean_value(mf.accuracy, np.eye(3)[[0, 1]], np.eye(3)[[0, 2]], None)
+    0.5
     """
     chosen = np.asarray(predicted, dtype=np.float64)
     n = len(truth)
     counts = np.ones(n) if weights is None else weights * (n / weights.sum())
     tp, actual = counts @ (chosen * truth), counts @ truth
+    if metric == accuracy:
+        return float(tp.sum() / n)
     above = counts @ chosen
     values = metric.objective.averaged(None).score_counts(
         tp, above - tp, actual - tp, np.maximum(n - above - actual + tp, 0.0)

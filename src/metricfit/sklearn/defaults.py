@@ -16,7 +16,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEnc
 
 from metricfit import Metric
 from metricfit.sklearn.classifier import MetricClassifier
-from metricfit.sklearn.inputs import is_missing
+from metricfit.sklearn.inputs import is_missing, refuse_dates
 
 __all__ = ["EmptyColumnsToZero", "default_members"]
 
@@ -172,15 +172,10 @@ def _columns(X: Any) -> tuple[list[int], list[int]]:
 
 
 def _is_numeric(name: object, dtype: Any) -> bool:
-    # Types of NumPy and pandas have a kind, those of polars have questions to ask.
-    kind = getattr(dtype, "kind", "")
-    if kind in ("m", "M") or (hasattr(dtype, "is_temporal") and dtype.is_temporal()):
-        raise ValueError(
-            f"column {name!r} holds dates or durations; turn it into numbers, such as the day of the year"
-        )
+    refuse_dates(name, dtype)
     if hasattr(dtype, "is_numeric"):
         return bool(dtype.is_numeric()) or str(dtype) == "Boolean"
-    return kind in ("b", "i", "u", "f")
+    return getattr(dtype, "kind", "") in ("b", "i", "u", "f")
 
 
 def _holds_numbers(column: Any) -> bool:

@@ -24,8 +24,15 @@ from metricfit.sklearn.defaults import default_members
 from metricfit.sklearn.ensemble_rows import check_ensemble_settings, checked_table, held_out_rows
 from metricfit.sklearn.inputs import constrained_metric
 from metricfit.sklearn.member_names import NamedEstimators, named
-from metricfit.sklearn.rows import encoded, weights_of_both
-from metricfit.sklearn.targets import Target, averaged_metric, check_counts, has_many, plain_labels, target_of
+from metricfit.sklearn.rows import encoded, is_positive, weights_of_both
+from metricfit.sklearn.targets import (
+    Target,
+    averaged_metric,
+    averaged_score,
+    check_counts,
+    has_many,
+    target_of,
+)
 from metricfit.sklearn.top_rows import top_rows
 
 __all__ = ["MetricEnsemble"]
@@ -69,8 +76,8 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
     holdout : float
         The part of the rows that is held out if there is a `confidence`.
     n_jobs : int, optional
-        How many fits run at the same time, with joblib and its backends. For a table of fewer than a million
-        numbers each fit has one OpenMP thread, because more would stall if the machine is busy.
+        How many fits run at the same time, with joblib and its backends. For a table of fewer than ten
+        million numbers each fit has one OpenMP thread, because more would stall if the machine is busy.
     random_state : int, RandomState or None
         Decides on the folds, the held-out part, and the random states that members leave at None.
     pos_label : object, optional
@@ -83,7 +90,8 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
     classes_ : ndarray of shape (classes,)
         The classes, or the numbers of the labels.
     metric_ : Metric
-        What is decided for, with all constraints; the mean over several classes or labels.
+        What is decided for, with all constraints; the mean over several classes or labels, except that
+        ``"accuracy"`` of classes is the share of correct rows.
     columns_ : list of MetricEnsemble
         For several classes or labels, the fitted members of each, against the rest; members, weights,
         calibrators and cuts are then found there.
@@ -224,7 +232,9 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
         columns = target.columns
         check_counts(target)
         check_consistent_length(X, columns, sample_weight, groups)
-        self.metric_ = averaged_metric(constrained_metric(self.metric, self.subject_to), self.pos_label)
+        self.metric_ = averaged_metric(
+            constrained_metric(self.metric, self.subject_to), self.pos_label, target.kind
+        )
         self.classes_, self._kind = target.classes, target.kind
         random = check_random_state(self.random_state)
         seed = int(random.randint(2**31 - 1))
@@ -303,9 +313,9 @@ class MetricEnsemble(ClassifierMixin, NamedEstimators, BaseEstimator):
         """
         predicted = self.predict(X)
         if self.decision_ is not None:
-            return float(self.metric_.score(plain_labels(y), predicted, sample_weight=sample_weight))
+            return averaged_score(self.metric_, y, predicted, sample_weight)
         positive = self.classes_[self._positive]
-        truth = np.asarray(y) == positive
+        truth = is_positive(y, self.classes_, self._positive)
         return float(self.metric_.score(truth, predicted == positive, sample_weight=sample_weight))
 
     @property

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from numbers import Integral
+from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 import torch
+from skorch.callbacks import Callback
 
 from metricfit import Constraint, Metric, get_metric
 from metricfit.sklearn.cut_curve import CutRule
@@ -16,6 +19,7 @@ __all__ = [
     "check_settings",
     "constrained_metric",
     "is_missing",
+    "refuse_dates",
     "refuse_masked",
 ]
 
@@ -51,6 +55,24 @@ def refuse_masked(**given: Any) -> None:
             )
 
 
+def refuse_dates(name: object, dtype: Any) -> None:
+    """Raise ValueError for a column of dates or durations, which would become nanoseconds or the like.
+
+    Examples
+    --------
+    >>> refuse_dates("when", np.dtype("datetime64[D]"))
+    Traceback (most recent call last):
+        ...
+    ValueError: column 'when' holds dates or durations; turn it into numbers, such as the day of the year
+    """
+    # Types of NumPy and pandas have a kind, those of polars have questions to ask.
+    temporal = hasattr(dtype, "is_temporal") and dtype.is_temporal()
+    if temporal or getattr(dtype, "kind", "") in ("m", "M"):
+        raise ValueError(
+            f"column {name!r} holds dates or durations; turn it into numbers, such as the day of the year"
+        )
+
+
 def check_settings(model: Any, *, held_out: bool, groups: bool) -> None:
     """Raise ValueError for a setting that cannot be, or does not go with the rows that are given."""
     if model.loss not in ("metric", "soft", "cross-entropy"):
@@ -77,15 +99,35 @@ def check_settings(model: Any, *, held_out: bool, groups: bool) -> None:
             raise ValueError("a checkpoint needs held-out rows; give validation_fraction, such as 0.2")
         if groups:
             raise ValueError("groups are for holding rows out; give validation_fraction, such as 0.2")
-    if model.validation_fraction is not None and not 0.0 < model.validation_fraction < 1.0:
+    if model.validation_fraction is not None and not (
+        isinstance(model.validation_fraction, int | float) and 0.0 < model.validation_fraction < 1.0
+    ):
         raise ValueError(
             f"validation_fraction must be between 0 and 1, or None, got {model.validation_fraction!r}"
         )
-    if not 0.0 <= model.min_share < 1.0:
+    if not (isinstance(model.min_share, int | float) and 0.0 <= model.min_share < 1.0):
         raise ValueError(f"min_share must be 0 or more and less than 1, got {model.min_share!r}")
     for name in ("max_epochs", "batch_size", "patience"):
-        if getattr(model, name) < 1:
-            raise ValueError(f"{name} must be 1 or more, got {getattr(model, name)!r}")
+        if not isinstance(value := getattr(model, name), Integral) or value < 1:
+            raise ValueError(f"{name} must be a whole number of 1 or more, got {value!r}")
+    _check_parts(model)
+
+
+def _check_parts(model: Any) -> None:
+    """Raise an error for what PyTorch, skorch or the disk would refuse later and in other words."""
+    if not (isinstance(model.optimizer, type) and issubclass(model.optimizer, torch.optim.Optimizer)):
+        raise TypeError(
+            f"optimizer must be a class such as torch.optim.AdamW, not {model.optimizer!r}; its settings are "
+            "lr and weight_decay"
+        )
+    for given in model.callbacks or ():
+        callback = given[1] if isinstance(given, tuple) and len(given) == 2 else given
+        if not (
+            isinstance(callback, Callback) or (isinstance(callback, type) and issubclass(callback, Callback))
+        ):
+            raise TypeError(f"callbacks must be a list of skorch callbacks, but one is {given!r}")
+    if model.checkpoint is not None and not Path(model.checkpoint).parent.is_dir():
+        raise FileNotFoundError(f"there is no folder for checkpoint={str(model.checkpoint)!r}; make it first")
 
 
 def constrained_metric(
@@ -101,6 +143,10 @@ def constrained_metric(
     metric = get_metric(metric)
     if subject_to is None:
         return metric
+    if not isinstance(subject_to, str | Constraint | Iterable):
+        raise TypeError(
+            f'subject_to must be a constraint such as "recall >= 0.8", or a list of them, got {subject_to!r}'
+        )
     given = (subject_to,) if isinstance(subject_to, str | Constraint) else tuple(subject_to)
     constraints: list[Constraint] = []
     for constraint in given:

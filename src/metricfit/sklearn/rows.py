@@ -13,11 +13,14 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
+from metricfit.sklearn.targets import plain_labels
+
 __all__ = [
     "HeldOut",
     "class_index",
     "complete",
     "encoded",
+    "is_positive",
     "row_weights",
     "split",
     "two_classes",
@@ -69,6 +72,29 @@ def class_index(classes: npt.NDArray[Any], pos_label: object) -> int:
     return 1 if classes[1] == pos_label else 0
 
 
+def is_positive(y: Any, classes: npt.NDArray[Any], positive: int) -> npt.NDArray[np.bool_]:
+    """Return which labels are the positive one of two classes; there may be no others.
+
+    Examples
+    --------
+    >>> is_positive(["yes", "no"], np.array(["no", "yes"]), 1)
+    array([ True, False])
+    >>> is_positive([0, 1], np.array(["no", "yes"]), 1)
+    Traceback (most recent call last):
+        ...
+    ValueError: y holds 0, which is none of the classes ['no', 'yes'] that the model was fitted to
+    """
+    labels = plain_labels(y)
+    found = [np.broadcast_to(labels == one, labels.shape) for one in classes]
+    strange = labels[~(found[0] | found[1])]
+    if len(strange):
+        raise ValueError(
+            f"y holds {strange.tolist()[0]!r}, which is none of the classes {classes.tolist()} that the "
+            "model was fitted to"
+        )
+    return np.asarray(found[positive], dtype=bool)
+
+
 def encoded(y: Any, pos_label: object) -> tuple[npt.NDArray[Any], Rows]:
     """Return the two classes, and 1 for rows of the positive class and 0 for the others.
 
@@ -96,7 +122,10 @@ def row_weights(
     """
     weights = np.ones(len(y))
     if sample_weight is not None:
-        weights = np.asarray(sample_weight, dtype=np.float64)
+        try:
+            weights = np.asarray(sample_weight, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"sample_weight must hold one number per row: {error}") from error
         if weights.ndim == 0:
             weights = np.full(len(y), float(weights))
         if weights.shape != (len(y),):

@@ -11,12 +11,13 @@ from scipy.sparse import issparse
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from metricfit import Metric
+from metricfit import Metric, accuracy, recall
 from metricfit.sklearn.inputs import is_missing
 
 __all__ = [
     "Target",
     "averaged_metric",
+    "averaged_score",
     "check_counts",
     "check_labels",
     "has_many",
@@ -158,14 +159,19 @@ def plain_labels(y: Any) -> npt.NDArray[Any]:
     return np.asarray(dense.toarray() if issparse(y) else y)
 
 
-def averaged_metric(metric: Metric, pos_label: object) -> Metric:
+def averaged_metric(metric: Metric, pos_label: object, kind: str) -> Metric:
     """Return the metric of several classes or labels: the mean over them, unless it says otherwise.
+
+    Accuracy of classes stays as it is, and stands for the share of correct rows. Its mean over the classes
+    rises and falls with that share, but is larger, since most rows are true negatives for most classes.
 
     Examples
     --------
     >>> import metricfit as mf
-    >>> averaged_metric(mf.f1, None)
+    >>> averaged_metric(mf.f1, None, "classes")
     Metric(macro f1 = 2*tp/(ap + pp))
+    >>> averaged_metric(mf.accuracy, None, "classes") == mf.accuracy
+    True
     """
     if pos_label is not None:
         raise ValueError(
@@ -184,4 +190,19 @@ def averaged_metric(metric: Metric, pos_label: object) -> Metric:
             f'the average "{metric.average}" cannot be trained for here; take "macro" or "weighted", as in '
             "mf.f1.macro()"
         )
-    return metric if metric.average else metric.macro()
+    if metric.average or (kind == "classes" and metric == accuracy):
+        return metric
+    return metric.macro()
+
+
+def averaged_score(metric: Metric, y: Any, predicted: npt.NDArray[Any], weights: Any) -> float:
+    """Return the score of predicted classes or labels by a metric that `averaged_metric` returned.
+
+    Examples
+    --------
+    >>> averaged_score(accuracy, ["a", "b", "c", "c"], np.array(["a", "c", "c", "c"]), None)
+    0.75
+    """
+    # Recall, weighted by the rows of each class, is the share of correct rows.
+    asked = recall.averaged("weighted") if metric == accuracy else metric
+    return float(asked.score(plain_labels(y), predicted, sample_weight=weights))

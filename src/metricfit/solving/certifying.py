@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from metricfit.game import (
     TABLE_LIMIT,
     Game,
+    as_numbers,
     batch_rounding,
     checked_input,
     checked_size_scores,
@@ -22,7 +24,7 @@ from metricfit.game import (
     make_game,
     sized,
 )
-from metricfit.metrics import Metric
+from metricfit.metrics import Metric, get_metric
 from metricfit.solving.certificate import (
     Certificate,
     better_of,
@@ -46,7 +48,7 @@ Floats = NDArray[np.float64]
 
 
 def solve(
-    metric: Metric,
+    metric: Metric | str,
     scores: ArrayLike,
     labels: ArrayLike | None = None,
     *,
@@ -65,8 +67,8 @@ def solve(
 
     Parameters
     ----------
-    metric : Metric
-        The metric, with its constraints.
+    metric : Metric or str
+        The metric, or its name or formula, with its constraints.
     scores : array_like, shape (n,) or (n, n + 1)
         The scores psi, one per item, which the adversary earns. For a model they are its logits times a
         scale, divided by n. With two dimensions ("exact-lp", up to 100 items) they also depend on the number
@@ -107,13 +109,14 @@ def solve(
     >>> none.adversary.round(4)
     array([0., 0.])
     """
+    metric = get_metric(metric)
     # Only if asked for: otherwise scores of two dimensions are a mistake.
-    if solver == "exact-lp" and np.ndim(scores) == 2 and isinstance(metric, Metric):
+    if solver == "exact-lp" and (full := as_numbers(scores, "scores")).ndim == 2:
         _, tol = _checked_request(solver, tol, options)
         # It imports SciPy, which the other solvers do without.
         from metricfit.solving.full_scores import solve_full_scores
 
-        return solve_full_scores(metric, np.asarray(scores, dtype=np.float64), size_scores, tol)
+        return solve_full_scores(metric, full, size_scores, tol)
     values, positive = checked_input(metric, scores, labels)
     sizes = None if size_scores is None else [checked_size_scores(size_scores, values.size)[None]]
     (found,) = certify(metric, [values[None]], [positive[None]], solver, tol, options, size_scores=sizes)
@@ -137,7 +140,7 @@ LAST_RESORT_ITEMS = 40
 
 
 def solve_many(
-    metric: Metric,
+    metric: Metric | str,
     scores: Sequence[ArrayLike] | NDArray[np.float64],
     labels: Sequence[ArrayLike] | NDArray[np.float64] | None = None,
     *,
@@ -174,6 +177,10 @@ def solve_many(
     >>> first.adversary.shape, second.adversary.shape
     ((2,), (3,))
     """
+    metric = get_metric(metric)
+    for what, sets in (("scores", scores), ("labels", labels), ("size_scores", size_scores)):
+        if not hasattr(sets, "__len__") and (what == "scores" or sets is not None):
+            raise TypeError(f"{what} must be a list of arrays, one per game, not {type(sets).__name__}")
     if labels is not None and len(labels) != len(scores):
         raise ValueError(f"there are {len(scores)} sets of scores but {len(labels)} sets of labels")
     if size_scores is not None and len(size_scores) != len(scores):
@@ -247,8 +254,8 @@ def certify(
            [0., 1.]])
     """
     name, tol = _checked_request(solver, tol, options)
-    if threads is not None and threads < 1:
-        raise ValueError(f"threads must be at least 1, got {threads}")
+    if threads is not None and (not isinstance(threads, Integral) or threads < 1):
+        raise ValueError(f"threads must be a whole number of 1 or more, or None, got {threads!r}")
     games = work = 0
     for batch in scores:
         games += len(batch)
