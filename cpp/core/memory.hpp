@@ -54,7 +54,6 @@ METRICFIT_FUNCTION Room lay_out_room(Arena& arena, const Shape& shape) {
     const int groups = shape.groups;
     Room room;
     room.iterate = lay_out_iterate(arena, shape);
-    room.earlier = lay_out_iterate(arena, shape);
     room.best = lay_out_iterate(arena, shape);
     room.pooled = lay_out_columns(arena, groups, shape.columns);
     Grouping& grouping = room.grouping;
@@ -67,9 +66,7 @@ METRICFIT_FUNCTION Room lay_out_room(Arena& arena, const Shape& shape) {
     grouping.gain = arena.matrix(shape.constraints, groups + 1);
     room.value_k = arena.take<double>(shape.rows);
     room.value_p = arena.take<double>(shape.rows);
-    room.kept_k = arena.take<double>(shape.rows);
     room.value_l = arena.take<double>(shape.columns);
-    room.kept_l = arena.take<double>(shape.columns);
     return room;
 }
 

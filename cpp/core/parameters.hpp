@@ -106,8 +106,6 @@ constexpr double NEXT_AIM = 0.25;
 // If columns joined, no later than at this share of the gap of the whole game: solved much further, the restricted game
 // would be fitted to the sizes it has. Evolution.
 constexpr double NEXT_AIM_OUTER = 0.26;
-// An iterate is kept as near the path when the gap has shrunk by this factor since columns joined. Evolution.
-constexpr double CENTRED = 0.52;
 // Mass of a new column: so much of the gap in units of scores and alpha, and at most. Evolution.
 constexpr double MASS_PER_GAP = 1.6;
 constexpr double MOST_MASS = 0.175;
@@ -206,13 +204,6 @@ constexpr double FLOOR = 0.115;
 
 }  // namespace metricfit::parameters::restoring
 
-namespace metricfit::parameters::recentring {
-
-// Share of the earlier iterate that is mixed in. Evolution.
-constexpr double BACK = 0.11;
-
-}  // namespace metricfit::parameters::recentring
-
 namespace metricfit::parameters::cleaning {
 
 // Masses whose sum is off by less are left alone. Rounding.
@@ -234,13 +225,6 @@ constexpr int MOST_HALVINGS = 60;
 constexpr int IMPROVING_LEVELS = 2;
 
 }  // namespace metricfit::parameters::pricing
-
-namespace metricfit::parameters::blending {
-
-// Trials for the best share. A few are the rule, as each finds a line that was not known before. A guard.
-constexpr int MOST_TRIALS = 25;
-
-}  // namespace metricfit::parameters::blending
 
 namespace metricfit::parameters::merging {
 

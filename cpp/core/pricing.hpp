@@ -255,11 +255,6 @@ METRICFIT_FUNCTION int largest(const double* value, int count) {
     return larger(0, argmax(count, -INFINITY, [=](int x) { return value[x]; }));
 }
 
-// Largest value of a size that is not in play.
-METRICFIT_FUNCTION double largest_outside(const double* value, const bool* member, int count) {
-    return maximum(count, [=](int x) { return member[x] ? -INFINITY : value[x]; });
-}
-
 // Index of the largest value above the threshold among sizes not in play, or -1.
 //
 // Its neighbourhood in `value` is removed, so that the next call finds another one: adjacent sizes improve the game by

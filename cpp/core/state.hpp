@@ -58,12 +58,11 @@ struct Grouping {
 // What a solve works on and what it leaves behind.
 struct Room {
     Iterate iterate;
-    Iterate earlier;  // one with the same columns, near the path
-    Iterate best;     // the best strategies met; of their duals, the multipliers only
-    Columns pooled;   // of the adversary, where ties are broken evenly
+    Iterate best;    // the best strategies met; of their duals, the multipliers only
+    Columns pooled;  // of the adversary, where ties are broken evenly
     Grouping grouping;
-    double *value_k = nullptr, *value_p = nullptr, *kept_k = nullptr;  // (K) payoffs of the predictor's sizes
-    double *value_l = nullptr, *kept_l = nullptr;                      // (L) of the adversary's
+    double *value_k = nullptr, *value_p = nullptr;  // (K) payoffs of the predictor's sizes
+    double* value_l = nullptr;                      // (L) of the adversary's
 };
 
 // What belongs to the marginals of one player in a Newton step; (MAX_COLUMNS + 1, G) each, G filled up to whole vectors.
