@@ -94,9 +94,6 @@ constexpr double LESS_ASIDE = 0.2;
 // Evolution.
 constexpr double WORTH_OF_UNSOLVED = 0.02;
 constexpr double WORTH_OF_TOLERANCE = 0.08;
-// What the predictor's first sizes have to improve on top, as a share of how far the restricted game is from solved. With
-// them a step takes three times as long, so that the game had better be solved further without them. By hand.
-constexpr double FIRST_WORTH = 0.15;
 // Ties are broken evenly if sizes out of play improve the bound by more than this share of the tolerance. By hand.
 constexpr double POOLED_FROM = 0.1;
 // What the lower bound loses by a constraint that is not met: its violation times one and this many multipliers. By hand.
@@ -146,18 +143,6 @@ namespace metricfit::parameters::stepping {
 // Largest correction of a product, in units of the product itself. Where the affine step would overshoot many times, its
 // second-order term says nothing about the step that will be taken, and would hold up all the others. Evolution.
 constexpr double MOST_CORRECTED = 4.5;
-// From this many columns of both players on a third solve with the same factors is worth its time. Evolution.
-constexpr int MANY_COLUMNS = 9;
-// A product this many times larger or smaller than its target is to come nearer. Evolution.
-constexpr double FAR = 16.0;
-// How much further the third solve hopes to come: a multiple of the step length, and a constant. Evolution.
-constexpr double FURTHER = 1.65;
-constexpr double FURTHER_BY = 0.25;
-// It is kept if both step lengths together are this share of what they were. Evolution.
-constexpr double WORTHWHILE = 0.5;
-// It is tried if the shorter step length is in between. Evolution, and by hand.
-constexpr double TOO_SHORT = 0.05;
-constexpr double LONG_ENOUGH = 0.9;
 // Target of the products: so many times the ratio by which an affine step would shrink the gap. Evolution.
 constexpr double CENTRING = 0.26;
 // And at least this. A guard.

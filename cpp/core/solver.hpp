@@ -149,7 +149,7 @@ METRICFIT_FUNCTION Look price(const Problem& whole, Progress& now, Room& room, W
     }
     const double unsolved = larger(look.inner_k - look.inner_l, 0.0);
     const double worth = WORTH_OF_UNSOLVED * unsolved + WORTH_OF_TOLERANCE * tolerance;
-    look.needed_k = look.inner_k + worth + (it.predictor.used == 0 ? FIRST_WORTH * unsolved : 0.0);
+    look.needed_k = look.inner_k + worth;
     look.needed_l = -look.inner_l + worth;
     const int row = largest(value_k, rows);
     look.best_k = value_k[row];
