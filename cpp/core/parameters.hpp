@@ -204,10 +204,6 @@ constexpr int NEARLY_SORTED = 8;
 constexpr int MOST_LEVELS = 12;
 // The same where a warp looks for the level and sorts nothing. A guard.
 constexpr int MOST_HALVINGS = 60;
-// Levels after the first that a bound which is enough is still improved by, unless it is off by one item at most. Mixtures
-// of strategies prove less if bounds are just enough: without this, games with a constraint on the precision took 3 %
-// (n = 100) to 10 % (n = 400) more steps. By hand.
-constexpr int IMPROVING_LEVELS = 2;
 
 }  // namespace metricfit::parameters::pricing
 
