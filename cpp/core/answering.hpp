@@ -36,40 +36,36 @@ METRICFIT_INLINE void subtract_sum(double* METRICFIT_RESTRICT target, Matrix fac
     }
 }
 
-// target = -(row @ matrix + other_row @ other), for each of eight items.
-METRICFIT_INLINE void subtract_both(double* METRICFIT_RESTRICT target, const double* METRICFIT_RESTRICT row, Tiles matrix,
-                                    const double* METRICFIT_RESTRICT other_row, Tiles other) {
-#pragma GCC unroll 4
-    for (int i = 0; i < LANES; i += WIDTH) {
-        for (int x = 0; x < matrix.count; ++x) {
-            Vector value[4] = {}, other_value[4] = {};
-            for (int k = 0; k < matrix.count; ++k) {
-                const double *tile = matrix(k, x) + i, *other_tile = other(k, x) + i;
-                const double *v = row + ROW * k + i, *u = other_row + ROW * k + i;
-#pragma GCC unroll 4
-                for (int r = 0; r < 4; ++r) {
-#pragma GCC unroll 4
-                    for (int c = 0; c < 4; ++c) {
-                        value[c] -= load(v + LANES * r) * load(tile + entry(r, c));
-                        other_value[c] -= load(u + LANES * r) * load(other_tile + entry(r, c));
-                    }
-                }
-            }
-            for (int c = 0; c < 4; ++c) store(target + ROW * x + LANES * c + i, value[c] + other_value[c]);
-        }
-    }
-}
-
 // What both players meet and see, `met` and `seen`, from their right-hand sides and from `pull`.
-inline void exchange(const Problem& problem, const Iterate& it, const Workspace& w) {
-    const Answers answers = answers_of(problem, it, w);
+template <int WIDE>
+inline void exchange_by(const Workspace& w, const Answers& answers) {
+    const int wide = WIDE > 0 ? WIDE : w.wide;
     for (int eight = 0; eight < eights(answers.groups); ++eight) {
         double *pull = moment(w.pull, w, eight), *free = moment(w.free, w, eight);
         subtract_sum(free, w.basis, w.adversary, answers.q, w.wide, eight, false);
         subtract_sum(pull, w.cross_on, w.predictor, answers.f, w.wide, eight, true);
-        subtract_both(moment(w.met, w, eight), pull, answers.t_transposed(eight), free, answers.t_x(eight));
-        subtract_both(moment(w.seen, w, eight), free, answers.minus_t(eight), pull, answers.y_t(eight));
+        for (int i = 0; i < LANES; i += WIDTH) {
+            const int item = LANES * eight + i;
+            const SmallMatrix<WIDE> t = answers.t<WIDE>(item), t_x = answers.t_x<WIDE>(item), y_t = answers.y_t<WIDE>(item);
+            double *met = moment(w.met, w, eight) + i, *seen = moment(w.seen, w, eight) + i;
+#pragma GCC unroll 4
+            for (int c = 0; c < wide; ++c) {
+                Vector minus_met = {}, minus_seen = {};
+#pragma GCC unroll 4
+                for (int r = 0; r < wide; ++r) {
+                    const Vector v = load(pull + LANES * r + i), u = load(free + LANES * r + i);
+                    minus_met += v * t(c, r) + u * t_x(r, c);
+                    minus_seen += v * y_t(r, c) - u * t(r, c);
+                }
+                store(met + LANES * c, -minus_met);
+                store(seen + LANES * c, -minus_seen);
+            }
+        }
     }
+}
+inline void exchange(const Problem& problem, const Iterate& it, const Workspace& w) {
+    const Answers answers = answers_of(problem, it, w);
+    w.wide == 4 ? exchange_by<4>(w, answers) : exchange_by<0>(w, answers);
 }
 
 // Four columns of a player; where there are fewer, the last one again.

@@ -110,9 +110,9 @@ METRICFIT_FUNCTION Workspace lay_out_workspace(Arena& arena, const Shape& shape,
     w.basis_t = arena.matrix(rank, columns);
     w.chain_on = arena.matrix(sets, columns);
     w.cross_on = arena.matrix(columns, rank);
-    w.blocks = arena.take<double>(std::size_t{4} * rank * rank * groups);
+    w.blocks = arena.take<double>(std::size_t{3} * rank * rank * groups);
     w.answers = arena.take<double>(std::size_t{2} * (2 * columns + constraints) * rank * groups);
-    w.coupling = arena.take<double>(static_cast<std::size_t>(at_once) * (8 * rank * rank + 3 * rank));
+    w.coupling = arena.take<double>(static_cast<std::size_t>(at_once) * (4 * rank * rank + 2 * rank));
     double** const moments[] = {&w.pull, &w.seen, &w.free, &w.met};
     for (double** moment : moments) {
         *moment = arena.take<double>(static_cast<std::size_t>(groups) * columns);

@@ -225,12 +225,12 @@ constexpr double ROUNDING = 1e-14;
 
 }  // namespace metricfit::parameters::coupling
 
-namespace metricfit::parameters::tiles {
+namespace metricfit::parameters::items {
 
 // Pivots of the items' matrices are not smaller than this share of what they are the rest of. A guard against rounding.
 constexpr double SMALLEST_PIVOT = 1e-14;
 
-}  // namespace metricfit::parameters::tiles
+}  // namespace metricfit::parameters::items
 
 namespace metricfit::parameters::border {
 

@@ -67,13 +67,13 @@ METRICFIT_INLINE double& moment(double* data, const Problem& problem, int r, int
     return data[static_cast<std::ptrdiff_t>(r) * whole_eights(problem.groups) + i];
 }
 
-// Cholesky factor of a matrix plus `shift` times the identity, in place of its lower triangle; see factorise_tile.
+// Cholesky factor of a matrix plus `shift` times the identity, in place of its lower triangle; see core/small_matrices.hpp.
 METRICFIT_INLINE void cholesky(const ItemMatrix& matrix, double shift) {
     for (int k = 0; k < matrix.wide; ++k) {
         const double whole = matrix(k, k);
         double pivot = whole;
         for (int j = 0; j < k; ++j) pivot -= matrix(k, j) * matrix(k, j);
-        const double root = std::sqrt(larger(pivot, parameters::tiles::SMALLEST_PIVOT * whole) + shift);
+        const double root = std::sqrt(larger(pivot, parameters::items::SMALLEST_PIVOT * whole) + shift);
         matrix(k, k) = root;
         for (int r = k + 1; r < matrix.wide; ++r) {
             double value = matrix(r, k);
