@@ -122,11 +122,9 @@ inline void sum_steps(const Problem& problem, const Workspace& w, const Side& si
                 total[4 + k] += load(side.weighed_out[four.column[k]] + i) * value[k];
             }
         }
-        double found[LANES];
-        store_sums(found, total);
         for (int k = 0; k < 4; ++k) {
-            w.sums[0][four.column[k]] = found[k];
-            w.sums[1][four.column[k]] = found[4 + k];
+            w.sums[0][four.column[k]] = sum_of(total[k]);
+            w.sums[1][four.column[k]] = sum_of(total[4 + k]);
         }
     }
 }

@@ -40,17 +40,9 @@ inline void subtract_rows(double* METRICFIT_RESTRICT target, const double* METRI
     for (; x + 8 * WIDTH <= until; x += 8 * WIDTH) {
         block(Count<8>{}, x);
     }
-    switch ((until - x) / WIDTH) {
-        case 7: block(Count<7>{}, x); break;
-        case 6: block(Count<6>{}, x); break;
-        case 5: block(Count<5>{}, x); break;
-        case 4: block(Count<4>{}, x); break;
-        case 3: block(Count<3>{}, x); break;
-        case 2: block(Count<2>{}, x); break;
-        case 1: block(Count<1>{}, x); break;
-        default: break;
-    }
-    for (x += (until - x) / WIDTH * WIDTH; x < until; ++x) {
+    for (; x + 2 * WIDTH <= until; x += 2 * WIDTH) block(Count<2>{}, x);
+    for (; x + WIDTH <= until; x += WIDTH) block(Count<1>{}, x);
+    for (; x < until; ++x) {
         double value = target[x];
         for (int b = 0; b < count; ++b) value -= factor[b] * rows[b][x];
         target[x] = value;
@@ -91,19 +83,10 @@ inline void subtract_from_four(Matrix target, Matrix factors, Matrix rows, int c
         subtract_from_four_of<decltype(vectors)::value>(target.data + x, target.stride, factors.data, factors.stride, rows.data + x,
                                                         rows.stride, count);
     };
-    constexpr int MOST = WIDTH == 8 ? 6 : 2;  // with it, sums and rows fill the registers
     int x = first;
-    for (; x + MOST * WIDTH <= until; x += MOST * WIDTH) {
-        block(Count<MOST>{}, x);
-    }
-    switch ((until - x) / WIDTH) {
-        case 5: block(Count<5>{}, x); break;
-        case 4: block(Count<4>{}, x); break;
-        case 3: block(Count<3>{}, x); break;
-        case 2: block(Count<2>{}, x); break;
-        case 1: block(Count<1>{}, x); break;
-        default: break;
-    }
+    for (; x + 4 * WIDTH <= until; x += 4 * WIDTH) block(Count<4>{}, x);
+    for (; x + 2 * WIDTH <= until; x += 2 * WIDTH) block(Count<2>{}, x);
+    for (; x < until; x += WIDTH) block(Count<1>{}, x);
 }
 
 // The first `wanted` rows of target -= factors' @ rows[:count]. It writes up to whole eights of columns and fours of rows,
@@ -114,20 +97,10 @@ inline void subtract_products(Matrix target, Matrix factors, Matrix rows, int wa
     }
 }
 
-// target = rows[:count, :m] @ vector; m fills whole eights. Eight rows at a time, whose sums are completed together.
+// target = rows[:count, :m] @ vector; m fills whole eights.
 inline void multiply_rows(double* METRICFIT_RESTRICT target, Matrix rows, const double* METRICFIT_RESTRICT vector, int count,
                           int m) {
-    int j = 0;
-    for (; j + LANES <= count; j += LANES) {
-        Vector total[LANES] = {};
-        for (int x = 0; x < m; x += WIDTH) {
-            const Vector v = load(vector + x);
-#pragma GCC unroll 8
-            for (int k = 0; k < LANES; ++k) total[k] += v * load(rows[j + k] + x);
-        }
-        store_sums(target + j, total);
-    }
-    for (; j < count; ++j) {
+    for (int j = 0; j < count; ++j) {
         Vector total = {};
         for (int x = 0; x < m; x += WIDTH) total += load(vector + x) * load(rows[j] + x);
         target[j] = sum_of(total);

@@ -1,13 +1,11 @@
 // The linear algebra of a Newton step, in the form that suits this target: vectors of one thread, or a block of threads.
 #pragma once
 
-#include "execution.hpp"
+#include "chain_sums.hpp"
 
 #if defined(METRICFIT_BLOCK) || defined(METRICFIT_BLOCK_KERNELS)
-#include "gpu/chain_sums.hpp"
 #include "gpu/elimination.hpp"
 #else
-#include "chain_sums.hpp"
 #include "coupling.hpp"
 #include "elimination.hpp"
 #include "substitution.hpp"
