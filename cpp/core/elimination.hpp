@@ -169,7 +169,7 @@ inline void factorise(const Problem& problem, Iterate& it, Workspace& w, double 
     reduce_items(problem, it, w);
     eliminate_items(problem, it, w);
     filter_chain(problem, it, w);
-    ldl_factorise(w.border, fours(border_of(problem, it).m), w.reciprocal, w.multiples.data);
+    ldl_factorise(w.border, fours(border_of(problem, it).m), w.reciprocal);
 }
 
 }  // namespace metricfit::METRICFIT_TARGET

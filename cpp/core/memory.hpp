@@ -137,7 +137,6 @@ METRICFIT_FUNCTION Workspace lay_out_workspace(Arena& arena, const Shape& shape,
     w.innovation = arena.matrix(groups + 4, border);
     w.border = arena.matrix(border, border);
     w.reciprocal = arena.take<double>(border);
-    w.multiples = arena.matrix(4, border);
     w.step = arena.take<double>(border);
     w.residual_border = arena.take<double>(border);
     w.comp_mass = arena.take<double>(columns + 2);

@@ -110,7 +110,6 @@ struct Workspace {
     Matrix innovation;               // (G + 4, m) L^-1 F, filled up with zeros to a multiple of four sets
     Matrix border;                   // (m, m) upper triangle of the Schur complement, then its LDL' factors
     double* reciprocal = nullptr;    // (m) of its pivots
-    Matrix multiples;                // (4, m)
     double *step = nullptr, *residual_border = nullptr;  // (m)
     double *comp_mass = nullptr, *comp_mass_p = nullptr, *comp_multiplier = nullptr;
 };
