@@ -2,11 +2,11 @@
 #pragma once
 
 #include "chain_sums.hpp"
+#include "coupling.hpp"
 
 #if defined(METRICFIT_BLOCK) || defined(METRICFIT_BLOCK_KERNELS)
 #include "gpu/elimination.hpp"
 #else
-#include "coupling.hpp"
 #include "elimination.hpp"
 #include "substitution.hpp"
 #endif

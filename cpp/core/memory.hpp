@@ -90,7 +90,7 @@ METRICFIT_FUNCTION Workspace lay_out_workspace(Arena& arena, const Shape& shape,
     const int rank = larger(4, smaller(most_rank, fitting) / 4 * 4);
     const int width = whole_eights(2 * columns + constraints), border = whole_eights(4 * columns + 4 + constraints);
     const int along = larger(columns, groups + 4);
-    const int panels = FILTERS_BY_PANELS ? (sets + parameters::panels::SETS - 1) / parameters::panels::SETS : 1;
+    const int panels = BLOCK_KERNELS ? (sets + parameters::panels::SETS - 1) / parameters::panels::SETS : 1;
     Workspace w;
     w.adversary = lay_out_side(arena, groups);
     w.predictor = lay_out_side(arena, groups);
