@@ -68,64 +68,39 @@ inline void exchange(const Problem& problem, const Iterate& it, const Workspace&
     w.wide == 4 ? exchange_by<4>(w, answers) : exchange_by<0>(w, answers);
 }
 
-// Four columns of a player; where there are fewer, the last one again.
-struct FourColumns {
-    int column[4];
-    METRICFIT_INLINE FourColumns(int first, int count) {
-        for (int k = 0; k < 4; ++k) column[k] = smaller(first + k, count - 1);
-    }
-};
-
-// rhs - factors @ row of four columns, for as many items as a vector holds.
-METRICFIT_INLINE void unmet(Vector (&value)[4], const FourColumns& four, const Side& side, Matrix factors, const double* row,
-                            int wide, int i) {
+// use(i, rhs - factor @ rows) for column a of a player, for all items: as many from i on as a vector holds.
+template <class Use>
+METRICFIT_INLINE void solve_column(const Problem& problem, const Workspace& w, const Side& side, const double* factor, double* rows,
+                                   int a, Use use) {
+    for (int i = 0; i < whole_eights(problem.groups); i += WIDTH) {
+        const double* row = moment(rows, w, i / LANES) + i % LANES;
+        Vector value = load(side.rhs[a] + i);
+        for (int first = 0; first < w.wide; first += 4) {
 #pragma GCC unroll 4
-    for (int k = 0; k < 4; ++k) value[k] = load(side.rhs[four.column[k]] + i);
-    for (int first = 0; first < wide; first += 4) {
-#pragma GCC unroll 4
-        for (int r = first; r < first + 4; ++r) {
-            const Vector v = load(row + LANES * r);
-#pragma GCC unroll 4
-            for (int k = 0; k < 4; ++k) value[k] -= factors[four.column[k]][r] * v;
+            for (int r = first; r < first + 4; ++r) value -= factor[r] * load(row + LANES * r);
         }
+        use(i, value);
     }
 }
 
 // Steps of a player's columns: inv_diag (rhs - factors @ rows), where `rows` is `met` or `seen`.
 inline void step_columns(const Problem& problem, const Workspace& w, const Side& side, Matrix factors, double* rows, int count) {
-    const int groups = problem.groups;
-    for (int a = 0; a < count; a += 4) {
-        const FourColumns four(a, count);
-        for (int i = 0; i < whole_eights(groups); i += WIDTH) {
-            Vector value[4];
-            unmet(value, four, side, factors, moment(rows, w, i / LANES) + i % LANES, w.wide, i);
-#pragma GCC unroll 4
-            for (int k = 0; k < 4; ++k) {
-                store(side.step[four.column[k]] + i, load(side.inv_diag[four.column[k]] + i) * value[k]);
-            }
-        }
+    for (int a = 0; a < count; ++a) {
+        solve_column(problem, w, side, factors[a], rows, a,
+                     [&](int i, Vector value) { store(side.step[a] + i, load(side.inv_diag[a] + i) * value); });
     }
 }
 
 // Sums of those steps over the items without writing them down: sums[0] weighed by the items' numbers, sums[1] by `out` too.
 inline void sum_steps(const Problem& problem, const Workspace& w, const Side& side, Matrix factors, double* rows, int count) {
-    const int groups = problem.groups;
-    for (int a = 0; a < count; a += 4) {
-        const FourColumns four(a, count);
-        Vector total[LANES] = {};
-        for (int i = 0; i < whole_eights(groups); i += WIDTH) {
-            Vector value[4];
-            unmet(value, four, side, factors, moment(rows, w, i / LANES) + i % LANES, w.wide, i);
-#pragma GCC unroll 4
-            for (int k = 0; k < 4; ++k) {
-                total[k] += load(side.weighed[four.column[k]] + i) * value[k];
-                total[4 + k] += load(side.weighed_out[four.column[k]] + i) * value[k];
-            }
-        }
-        for (int k = 0; k < 4; ++k) {
-            w.sums[0][four.column[k]] = sum_of(total[k]);
-            w.sums[1][four.column[k]] = sum_of(total[4 + k]);
-        }
+    for (int a = 0; a < count; ++a) {
+        Vector total = {}, total_out = {};
+        solve_column(problem, w, side, factors[a], rows, a, [&](int i, Vector value) {
+            total += load(side.weighed[a] + i) * value;
+            total_out += load(side.weighed_out[a] + i) * value;
+        });
+        w.sums[0][a] = sum_of(total);
+        w.sums[1][a] = sum_of(total_out);
     }
 }
 

@@ -26,14 +26,9 @@
 #include "start.hpp"
 #include "state.hpp"
 #include "stepping.hpp"
+#include "target.hpp"
 
 namespace metricfit::METRICFIT_TARGET {
-
-struct Settings {
-    double tolerance;       // the bounds of the value are to differ by no more than this
-    int max_iterations;     // Newton steps, after which the best strategies so far are the answer
-    double regularisation;  // what is added to the curvature of every item in a Newton step
-};
 
 struct Outcome {
     double upper, lower;  // bounds of the value on these groups and sizes, proved by the strategies in Room::best

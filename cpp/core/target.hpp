@@ -23,10 +23,10 @@ struct RestrictedGame {
 };
 
 // How far to solve it.
-struct Precision {
-    double tolerance;        // stop when upper - lower is at most this
-    int max_iterations;      // Newton steps
-    double regularisation;   // added to the curvature of the marginals
+struct Settings {
+    double tolerance;       // the bounds of the value are to differ by no more than this
+    int max_iterations;     // Newton steps, after which the best strategies so far are the answer
+    double regularisation;  // what is added to the curvature of every item in a Newton step
 };
 
 // One player's mixture as the solver keeps it.
@@ -48,7 +48,7 @@ struct SolvedGame {
     const double* multiplier;  // (C)
 };
 
-using SolveGame = SolvedGame (*)(const RestrictedGame&, const Precision&);
+using SolveGame = SolvedGame (*)(const RestrictedGame&, const Settings&);
 
 // An instruction set that the solver is compiled for.
 struct Target {
