@@ -91,7 +91,7 @@ inline void multiply_rows(double* METRICFIT_RESTRICT target, Matrix rows, const 
 METRICFIT_INLINE void scale_four(double* METRICFIT_RESTRICT target, Matrix rows, const double* METRICFIT_RESTRICT scale, int x,
                                  int count) {
     for (int k = 0; k < count; ++k) {
-        for (int r = 0; r < 4; r += SHORT) store_short(target + 4 * k + r, scale[k] * load_short(rows[k] + x + r));
+        for (int r = 0; r < 4; ++r) target[4 * k + r] = scale[k] * rows[k][x + r];
     }
 }
 

@@ -149,15 +149,12 @@ METRICFIT_INLINE double covary(double* covariance, const Workspace& w, const dou
 
 // The same where each column is a factor of its own.
 METRICFIT_INLINE double covary_alone(double* covariance, const double* of_prices, const double* on, int wide) {
-    ShortVector variance = {};
-    for (int b = 0; b < wide; b += SHORT) {
-        const ShortVector value = -load_short(of_prices + b);
-        store_short(covariance + b, value);
-        variance += load_short(on + b) * value;
+    double variance = 0.0;
+    for (int b = 0; b < wide; ++b) {
+        covariance[b] = -of_prices[b];
+        variance -= on[b] * of_prices[b];
     }
-    double total = 0.0;
-    for (int k = 0; k < SHORT; ++k) total += variance[k];
-    return total;
+    return variance;
 }
 
 // Copies whole vectors; what they write beyond `count` is to be overwritten.
@@ -212,11 +209,7 @@ inline void walk(const Problem& problem, const Iterate& it, const Workspace& w) 
         w.precision[j] = precision;
         // A variance lost to rounding says that what this set observes was known before.
         const double known = variance <= 0.0 ? 0.0 : precision;
-        for (int r = 0; r < wide; r += SHORT) {
-            const ShortVector gain = known * load_short(covariance + r);
-            store_short(filter.gain + r, gain);
-            store_short(w.kalman_gain[j] + r, gain);
-        }
+        for (int r = 0; r < wide; ++r) w.kalman_gain[j][r] = filter.gain[r] = known * covariance[r];
         keep(w.innovation[j], w.observed, order, border, problem.constraints);
     }
 }

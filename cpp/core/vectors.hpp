@@ -21,14 +21,8 @@ constexpr int WIDTH = 2;  // SSE2 and NEON
 typedef double Vector __attribute__((vector_size(8 * WIDTH)));
 typedef double UnalignedVector __attribute__((vector_size(8 * WIDTH), aligned(8)));
 
-// Four numbers, or two.
-constexpr int SHORT = WIDTH < 4 ? WIDTH : 4;
-typedef double ShortVector __attribute__((vector_size(8 * SHORT), aligned(8)));
-
 METRICFIT_INLINE Vector load(const double* source) { return *reinterpret_cast<const UnalignedVector*>(source); }
 METRICFIT_INLINE void store(double* target, Vector value) { *reinterpret_cast<UnalignedVector*>(target) = value; }
-METRICFIT_INLINE ShortVector load_short(const double* source) { return *reinterpret_cast<const ShortVector*>(source); }
-METRICFIT_INLINE void store_short(double* target, ShortVector value) { *reinterpret_cast<ShortVector*>(target) = value; }
 METRICFIT_INLINE Vector all(double value) { return value - Vector{}; }
 
 // Whether the compiler can shuffle vectors; GCC learned it with version 12.

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metricfit import _core
-from metricfit.game import (
-    Game,
-    Strategy,
-    adversary_values,
-    bounds,
-    clean,
-    make_feasible,
-    predictor_values,
-)
+from metricfit.game import Game, Strategy, adversary_values, make_feasible, predictor_values
 from metricfit.game.payoff import Payoff
 from metricfit.game.tables import tables_at
-from metricfit.solving.solution import Answer
+from metricfit.solving.certificate import certificate, plain_answer
+from metricfit.solving.solution import Answer, has_converged
 
 from .grouping import first_blocks, refined_blocks, sizes_to_try
 from .restriction import chain_order, opening_sizes, restrict, whole_setting
@@ -37,6 +30,8 @@ MOST_BLOCKS = 4000
 
 ATTEMPTS = ((1e-6, 1), (1e-8, 4), (1e-4, 4))
 """What is added to the curvature in the Newton step, and how many times ``max_iter`` steps are allowed."""
+
+BROKE_DOWN = "the interior point method broke down"
 
 FIRST_TARGET, SECOND_TARGET = 0.99, 0.1
 """Shares of the tolerance that are aimed at: cleaning takes a little, meeting constraints may take much."""
@@ -122,67 +117,45 @@ def _solve_items(game: Game, tol: float, max_iter: int) -> Answer:
     iterations = 0
     answer = None
     for target in (FIRST_TARGET * tol, SECOND_TARGET * tol):
-        best, steps, note = _attempts(game, setting, blocks, target, target, max_iter)
-        iterations += steps
-        if not np.isfinite(best.gap):
+        gap, found = _attempts(game, setting, blocks, target, target, max_iter, iterations)
+        iterations = found.iterations
+        if not np.isfinite(gap):
             break
-        answer = Answer(best.adversary, best.predictor, best.multipliers, iterations, note)
-        if best.gap <= target and _survives(game, answer, tol):
+        answer = found
+        # Cleaning the strategies and meeting the constraints takes a part of the tolerance.
+        if gap <= target and has_converged(certificate(game, answer).gap, tol):
             return answer
-    return answer or _plain_answer(game, iterations)
-
-
-def _survives(game: Game, answer: Answer, tol: float) -> bool:
-    """Whether the gap stays below ``tol`` when strategies are cleaned and meet the constraints."""
-    predictor = make_feasible(game.gain, game.offset, game.split, clean(answer.predictor))
-    lower, upper = bounds(game, clean(answer.adversary), answer.multipliers, predictor)
-    return upper - lower <= tol
-
-
-class _Attempt(NamedTuple):
-    gap: float  # in the restricted game
-    iterations: int
-    multipliers: Floats
-    adversary: Strategy
-    predictor: Strategy
-
-
-def _attempt(
-    game: Game, setting: _core.Setting, blocks: Ints, target: float, steps: int, regularisation: float
-) -> _Attempt:
-    gap, iterations, multipliers, adversary, predictor = _core.attempt(
-        setting, game.scores, target, steps, regularisation
-    )
-    return _Attempt(gap, iterations, multipliers, Strategy(*adversary, blocks), Strategy(*predictor, blocks))
+    return answer or plain_answer(game, iterations, BROKE_DOWN)
 
 
 def _attempts(
-    game: Game, setting: _core.Setting, blocks: Ints, target: float, enough: float, max_iter: int
-) -> tuple[_Attempt, int, str]:
-    """Aim at a gap of ``target``, with one regularisation after the other until one is ``enough``."""
-    best, iterations, note = None, 0, ""
+    game: Game,
+    setting: _core.Setting,
+    blocks: Ints,
+    target: float,
+    enough: float,
+    max_iter: int,
+    iterations: int,
+) -> tuple[float, Answer]:
+    """Aim at a gap of ``target``, with one regularisation after the other until one is ``enough``.
+
+    Returns the gap in the restricted game and what has it; iterations are added to those before.
+    """
+    least, best, note = np.inf, None, ""
     for regularisation, patience in ATTEMPTS:
-        attempt = _attempt(game, setting, blocks, target, patience * max_iter, regularisation)
-        iterations += attempt.iterations
-        if best is None or attempt.gap < best.gap:
-            best = attempt
-        if attempt.gap <= enough:
+        gap, steps, multipliers, adversary, predictor = _core.attempt(
+            setting, game.scores, target, patience * max_iter, regularisation
+        )
+        iterations += steps
+        if best is None or gap < least:
+            least, best = gap, (Strategy(*adversary, blocks), Strategy(*predictor, blocks), multipliers)
+        if gap <= enough:
             break
         note = (
             "the interior point method stalled and was run again with more steps and another regularisation"
         )
     assert best is not None
-    return best, iterations, note
-
-
-def _plain_answer(game: Game, iterations: int) -> Answer:
-    """Return two players that pick the positive scores, when everything else failed."""
-    chosen = game.scores > 0.0
-    size = np.array([np.count_nonzero(chosen)])
-    both = Strategy(size, np.ones(1), chosen[None, :].astype(np.float64), np.arange(game.n + 1))
-    predictor = make_feasible(game.gain, game.offset, game.split, both)
-    note = "the interior point method broke down"
-    return Answer(both, predictor, np.zeros(game.gain.shape[0]), iterations, note)
+    return least, Answer(*best, iterations, note)
 
 
 def _solve_blocks(game: Game, tol: float, max_iter: int) -> Answer:
@@ -203,22 +176,22 @@ def _solve_blocks(game: Game, tol: float, max_iter: int) -> Answer:
         chain = np.searchsorted(rows, ends)
         setting = restrict(game, blocks, order, tables, rows, columns, chain, opening)
         # More attempts with blocks that may be refined later would take longer than the refinement.
-        best, steps, note = _attempts(game, setting, blocks, 0.5 * tol, 0.8 * tol, max_iter)
-        iterations += steps
-        if not np.isfinite(best.gap):
-            return answer or _plain_answer(game, iterations)
-        adversary, multipliers = best.adversary, best.multipliers
-        predictor = make_feasible(game.gain, game.offset, game.split, best.predictor)
-        reached = float(predictor_values(game, adversary, multipliers).max())
+        gap, found = _attempts(game, setting, blocks, 0.5 * tol, 0.8 * tol, max_iter, iterations)
+        iterations = found.iterations
+        if not np.isfinite(gap):
+            return answer or plain_answer(game, iterations, BROKE_DOWN)
+        adversary = found.adversary
+        predictor = make_feasible(game.gain, game.offset, game.split, found.predictor)
+        reached = float(predictor_values(game, adversary, found.multipliers).max())
         answers = adversary_values(game, predictor)
         if answer is None:
-            answer = Answer(adversary, predictor, multipliers, iterations, note)
+            answer = replace(found, predictor=predictor)
         if reached < upper:
             upper = reached
-            answer = Answer(adversary, answer.predictor, multipliers, iterations, note)
+            answer = replace(found, predictor=answer.predictor)
         if answers.min() > lower:
             lower = float(answers.min())
-            answer = Answer(answer.adversary, predictor, answer.multipliers, iterations, note)
+            answer = replace(answer, predictor=predictor, iterations=iterations, note=found.note)
         if upper - lower <= tol:
             return answer
         near = np.union1d(near, [*adversary.sizes[adversary.weights > 0.0], answers.argmin()])
