@@ -21,35 +21,6 @@
 
 namespace metricfit::METRICFIT_TARGET {
 
-// The diagonal of one player's marginals, and what it is made of.
-inline void weigh(const Problem& problem, const Columns& columns, const Side& side, double regularisation) {
-    const int groups = problem.groups;
-    const double* METRICFIT_RESTRICT weight = problem.weight;
-    for (int a = 0; a < columns.used; ++a) {
-        const double *METRICFIT_RESTRICT inside = columns.inside[a], *METRICFIT_RESTRICT outside = columns.outside[a];
-        const double* METRICFIT_RESTRICT dual_in = columns.dual_inside[a];
-        const double* METRICFIT_RESTRICT dual_out = columns.dual_outside[a];
-        double *METRICFIT_RESTRICT per_inside = side.per_inside[a], *METRICFIT_RESTRICT per_outside = side.per_outside[a];
-        double *METRICFIT_RESTRICT inv_diag = side.inv_diag[a], *METRICFIT_RESTRICT out = side.out[a];
-        double *METRICFIT_RESTRICT weighed = side.weighed[a], *METRICFIT_RESTRICT weighed_out = side.weighed_out[a];
-#pragma GCC ivdep
-        for (int i = 0; i < groups; ++i) {
-            // One division for three: it takes as long as ten products.
-            const double both = inside[i] * outside[i];
-            const double diagonal = dual_in[i] * outside[i] + dual_out[i] * inside[i] + regularisation * both;
-            const double per = 1.0 / (both * diagonal);
-            const double per_both = per * diagonal, inverse = per * both * both;
-            const double share = dual_out[i] * inside[i] * per_both, product = weight[i] * inverse;
-            per_inside[i] = outside[i] * per_both;
-            per_outside[i] = inside[i] * per_both;
-            inv_diag[i] = inverse;
-            out[i] = share;
-            weighed[i] = product;
-            weighed_out[i] = product * share;
-        }
-    }
-}
-
 // Items that weigh nothing complete the last eight.
 inline void fill_up(const Columns& columns, const Side& side, int groups) {
     for (int a = 0; a < columns.used; ++a) {

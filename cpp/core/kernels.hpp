@@ -3,6 +3,7 @@
 
 #include "chain_sums.hpp"
 #include "coupling.hpp"
+#include "weighing.hpp"
 
 #if defined(METRICFIT_BLOCK) || defined(METRICFIT_BLOCK_KERNELS)
 #include "gpu/elimination.hpp"

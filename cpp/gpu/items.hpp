@@ -10,22 +10,6 @@
 
 namespace metricfit::METRICFIT_TARGET {
 
-METRICFIT_FUNCTION void weigh(const Problem& problem, const Columns& columns, const Side& side, double regularisation) {
-    each(columns.used, problem.groups, [&](int a, int i) {
-        const double inside = columns.inside[a][i], outside = columns.outside[a][i];
-        const double dual_in = columns.dual_inside[a][i], dual_out = columns.dual_outside[a][i];
-        const double both = inside * outside;
-        const double per = 1.0 / (both * (dual_in * outside + dual_out * inside + regularisation * both));
-        const double per_both = 1.0 / both, inverse = per * both * both, share = dual_out * inside * per_both;
-        side.per_inside[a][i] = outside * per_both;
-        side.per_outside[a][i] = inside * per_both;
-        side.inv_diag[a][i] = inverse;
-        side.out[a][i] = share;
-        side.weighed[a][i] = problem.weight[i] * inverse;
-        side.weighed_out[a][i] = problem.weight[i] * inverse * share;
-    });
-}
-
 // Nothing is computed here for items that are not there.
 METRICFIT_INLINE void fill_up(const Columns&, const Side&, int) {}
 
