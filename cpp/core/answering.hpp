@@ -70,8 +70,8 @@ inline void exchange(const Problem& problem, const Iterate& it, const Workspace&
 
 // use(i, rhs - factor @ rows) for column a of a player, for all items: as many from i on as a vector holds.
 template <class Use>
-METRICFIT_INLINE void solve_column(const Problem& problem, const Workspace& w, const Side& side, const double* factor, double* rows,
-                                   int a, Use use) {
+METRICFIT_INLINE void solve_column(const Problem& problem, const Workspace& w, const Side& side, const double* factor,
+                                   double* rows, int a, Use use) {
     for (int i = 0; i < whole_eights(problem.groups); i += WIDTH) {
         const double* row = moment(rows, w, i / LANES) + i % LANES;
         Vector value = load(side.rhs[a] + i);

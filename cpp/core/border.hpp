@@ -47,8 +47,9 @@ METRICFIT_INLINE int subtract_vectors(Matrix target, ConstMatrix factors, Matrix
         constexpr int V = decltype(vectors)::value;
         subtract_block<R, V>({target.data + x, target.stride}, factors, {rows.data + x, rows.stride}, count);
     };
+    constexpr int MOST = R == 1 || WIDTH == 8 ? 4 : 2;  // more sums than registers are slow
     int x = first;
-    for (; x + 4 * WIDTH <= until; x += 4 * WIDTH) block(Count<4>{}, x);
+    for (; x + MOST * WIDTH <= until; x += MOST * WIDTH) block(Count<MOST>{}, x);
     for (; x + 2 * WIDTH <= until; x += 2 * WIDTH) block(Count<2>{}, x);
     for (; x + WIDTH <= until; x += WIDTH) block(Count<1>{}, x);
     return x;
@@ -64,16 +65,11 @@ inline void subtract_rows(double* METRICFIT_RESTRICT target, const double* METRI
     }
 }
 
-// Four rows of target -= factors' @ rows[:count], between two columns that begin and end whole eights.
-inline void subtract_from_four(Matrix target, ConstMatrix factors, Matrix rows, int count, int first, int until) {
-    subtract_vectors<4>(target, factors, rows, count, first, until);
-}
-
 // The first `wanted` rows of target -= factors' @ rows[:count]. It writes up to whole eights of columns and fours of rows,
 // and reads as far.
 inline void subtract_products(Matrix target, Matrix factors, Matrix rows, int wanted, int count, int columns) {
     for (int x = 0; x < wanted; x += 4) {
-        subtract_from_four({target[x], target.stride}, {factors.data + x, factors.stride}, rows, count, 0, whole_eights(columns));
+        subtract_vectors<4>({target[x], target.stride}, {factors.data + x, factors.stride}, rows, count, 0, whole_eights(columns));
     }
 }
 
@@ -84,14 +80,6 @@ inline void multiply_rows(double* METRICFIT_RESTRICT target, Matrix rows, const 
         Vector total = {};
         for (int x = 0; x < m; x += WIDTH) total += load(vector + x) * load(rows[j] + x);
         target[j] = sum_of(total);
-    }
-}
-
-// target = scale * rows[:count, x : x + 4], row by row.
-METRICFIT_INLINE void scale_four(double* METRICFIT_RESTRICT target, Matrix rows, const double* METRICFIT_RESTRICT scale, int x,
-                                 int count) {
-    for (int k = 0; k < count; ++k) {
-        for (int r = 0; r < 4; ++r) target[4 * k + r] = scale[k] * rows[k][x + r];
     }
 }
 

@@ -54,8 +54,8 @@ METRICFIT_FUNCTION void factorise_alpha(const Problem& problem, const Iterate& i
     const double whole = sum(q, [=](int b) { return left[b]; });
     int rank = 0;
     for (const int most = smaller(q, w.most_rank); rank < most; ++rank) {
-        // Vectors take factors in fours: those there is room for cost nothing. On a GPU they do, but the loop's numbers were found
-        // with steps as exact as that.
+        // Vectors take factors in fours: those there is room for cost nothing. On a GPU they do, but the loop's numbers were
+        // found with steps as exact as that.
         const double limit = rank % 4 == 0 ? left_aside : smaller(left_aside, parameters::coupling::ROUNDING);
         if (sum(q, [=](int b) { return left[b]; }) <= limit * limit * whole) break;
         const int column = argmax(q, -1.0, [=](int b) { return left[b]; });

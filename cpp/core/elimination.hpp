@@ -156,7 +156,6 @@ inline void eliminate_items(const Problem& problem, const Iterate& it, const Wor
         double* row = w.border[x];
         for (int y = x / LANES * LANES; y < whole_eights(at.m); y += WIDTH) store(row + y, Vector{});
     }
-    for (int x = at.m; x < fours(at.m); ++x) w.border[x][x] = 1.0;  // unknowns that are not there
     border_of_adversary(problem, it, w, at);
     border_of_predictor(problem, it, w, at);
     if (problem.constraints > 0) border_of_constraints(problem, it, w, at);
@@ -169,7 +168,7 @@ inline void factorise(const Problem& problem, Iterate& it, Workspace& w, double 
     reduce_items(problem, it, w);
     eliminate_items(problem, it, w);
     filter_chain(problem, it, w);
-    ldl_factorise(w.border, fours(border_of(problem, it).m), w.reciprocal);
+    ldl_factorise(w.border, border_of(problem, it).m, w.reciprocal);
 }
 
 }  // namespace metricfit::METRICFIT_TARGET

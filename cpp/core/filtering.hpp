@@ -223,12 +223,12 @@ inline void filter_chain(const Problem& problem, const Iterate& it, const Worksp
         default: alone ? walk<0, true>(problem, it, w) : walk<0, false>(problem, it, w);
     }
     const int m = border_of(problem, it).m, groups = problem.groups, until = whole_eights(m);
-    double* minus_precision = w.factor;
-    for (int j = 0; j <= groups; ++j) minus_precision[j] = -w.precision[j];
-    // Four rows at once; what they get below the diagonal nobody reads.
+    // Minus the matrix of the innovations, four rows at once; what they get below the diagonal nobody reads.
     for (int x = 0; x < m; x += 4) {
-        scale_four(w.factors, w.innovation, minus_precision, x, groups + 1);
-        subtract_from_four({w.border[x], w.border.stride}, {w.factors, 4}, w.innovation, groups + 1, x / LANES * LANES, until);
+        for (int j = 0; j <= groups; ++j) {
+            for (int r = 0; r < 4; ++r) w.factors[4 * j + r] = -w.precision[j] * w.innovation[j][x + r];
+        }
+        subtract_vectors<4>({w.border[x], w.border.stride}, {w.factors, 4}, w.innovation, groups + 1, x / LANES * LANES, until);
     }
 }
 
