@@ -78,16 +78,16 @@ inline void couple(const Workspace& w, const Answers& answers, int item) {
     gram(c, w.basis, w.adversary.inv_diag[0] + item, w.adversary.inv_diag.stride, answers.q);
     for (int a = w.rank; a < wide; ++a) c.set(a, a, all(1.0));  // factors that are not there; nothing comes of them
     cholesky(c, 0.0, inv_c);
-    fill(z, [=](int a, int b) { return product(b, wide, [=](int j) { return x(a, j) * c(j, b); }); });  // X C
-    fill(r, [=](int a, int b) { return product(a, wide, [=](int j) { return c(j, a) * z(j, b); }); });  // C' X C
+    fill(z, [=](int a, int b) { return vector_sum(b, wide, [=](int j) { return x(a, j) * c(j, b); }); });  // X C
+    fill(r, [=](int a, int b) { return vector_sum(a, wide, [=](int j) { return c(j, a) * z(j, b); }); });  // C' X C
     cholesky(r, 1.0, inv_r);
     const Small t = answers.t<WIDE>(item), t_x = answers.t_x<WIDE>(item), y_t = answers.y_t<WIDE>(item);
     fill(z, [=](int a, int b) { return a <= b ? c(b, a) : Vector{}; });
     solve_lower(r, inv_r, z);
     solve_transposed(r, inv_r, z, z);
     solve_transposed(c, inv_c, z, t);
-    fill(y_t, [=](int a, int b) { return product(0, a + 1, [=](int j) { return c(a, j) * z(j, b); }); });
-    fill(t_x, [=](int a, int b) { return product(0, wide, [=](int j) { return t(a, j) * x(j, b); }); });
+    fill(y_t, [=](int a, int b) { return vector_sum(0, a + 1, [=](int j) { return c(a, j) * z(j, b); }); });
+    fill(t_x, [=](int a, int b) { return vector_sum(0, wide, [=](int j) { return t(a, j) * x(j, b); }); });
 }
 
 // factors @ matrix times the columns' inv_diag; target is the first column's, columns are `step` apart and factors `stride`.

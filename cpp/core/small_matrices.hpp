@@ -23,7 +23,7 @@ struct SmallMatrix {
 
 // f(first) + ... + f(last - 1)
 template <class F>
-METRICFIT_INLINE Vector product(int first, int last, F f) {
+METRICFIT_INLINE Vector vector_sum(int first, int last, F f) {
     Vector total = {};
 #pragma GCC unroll 4
     for (int j = first; j < last; ++j) total += f(j);
@@ -76,13 +76,13 @@ METRICFIT_INLINE void cholesky(SmallMatrix<WIDE> matrix, double shift, double* i
     const int rows = matrix.rows();
 #pragma GCC unroll 4
     for (int k = 0; k < rows; ++k) {
-        const Vector whole = matrix(k, k), rest = whole - product(0, k, [=](int j) { return matrix(k, j) * matrix(k, j); });
+        const Vector whole = matrix(k, k), rest = whole - vector_sum(0, k, [=](int j) { return matrix(k, j) * matrix(k, j); });
         const Vector pivot = larger(rest, parameters::items::SMALLEST_PIVOT * whole) + shift, inverse = reciprocal_root(pivot);
         store(inv_diag + LANES * k, inverse);
         matrix.set(k, k, pivot * inverse);
 #pragma GCC unroll 4
         for (int r = k + 1; r < rows; ++r) {
-            const Vector known = product(0, k, [=](int j) { return matrix(r, j) * matrix(k, j); });
+            const Vector known = vector_sum(0, k, [=](int j) { return matrix(r, j) * matrix(k, j); });
             matrix.set(r, k, (matrix(r, k) - known) * inverse);
         }
     }
@@ -96,7 +96,7 @@ METRICFIT_INLINE void solve_lower(SmallMatrix<WIDE> lower, const double* inv_dia
     for (int c = 0; c < rows; ++c) {
 #pragma GCC unroll 4
         for (int r = 0; r < rows; ++r) {
-            const Vector known = product(0, r, [=](int j) { return lower(r, j) * target(j, c); });
+            const Vector known = vector_sum(0, r, [=](int j) { return lower(r, j) * target(j, c); });
             target.set(r, c, (target(r, c) - known) * load(inv_diag + LANES * r));
         }
     }
@@ -111,7 +111,7 @@ METRICFIT_INLINE void solve_transposed(SmallMatrix<WIDE> lower, const double* in
     for (int c = 0; c < rows; ++c) {
 #pragma GCC unroll 4
         for (int r = rows - 1; r >= 0; --r) {
-            const Vector known = product(r + 1, rows, [=](int j) { return lower(j, r) * target(j, c); });
+            const Vector known = vector_sum(r + 1, rows, [=](int j) { return lower(j, r) * target(j, c); });
             target.set(r, c, (source(r, c) - known) * load(inv_diag + LANES * r));
         }
     }

@@ -92,7 +92,7 @@ struct Workspace {
     Matrix chain_on, cross_on;       // (G + 1, A), (P, R) of the chain and of the predictor's columns
     double* blocks = nullptr;        // what is kept of the items' blocks, see items.hpp
     double* answers = nullptr;
-    double* coupling = nullptr;      // the matrices of eight items while they are factorised
+    double* coupling = nullptr;      // the matrices of a vector of items while they are factorised
     double *pull = nullptr, *seen = nullptr, *free = nullptr, *met = nullptr;  // (G / 8, A / 4, 4, 8) each, see items.hpp
     Matrix scratch;                  // (A, G)
     Matrix team_factor;              // (teams, A)
