@@ -23,10 +23,10 @@
 #include "newton.hpp"
 #include "pricing.hpp"
 #include "restoring.hpp"
+#include "settings.hpp"
 #include "start.hpp"
 #include "state.hpp"
 #include "stepping.hpp"
-#include "target.hpp"
 
 namespace metricfit::METRICFIT_TARGET {
 

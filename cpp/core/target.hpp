@@ -5,6 +5,8 @@
 
 #include <cstddef>
 
+#include "settings.hpp"
+
 namespace metricfit {
 
 // A restricted game: G groups of items, K sizes of the predictor, L of the adversary, C constraints. See Problem in
@@ -20,13 +22,6 @@ struct RestrictedGame {
     const double* chain_gain;                         // (C, G + 1)
     const int* opening;  // rows that the predictor has in play from the start
     int openings;
-};
-
-// How far to solve it.
-struct Settings {
-    double tolerance;       // the bounds of the value are to differ by no more than this
-    int max_iterations;     // Newton steps, after which the best strategies so far are the answer
-    double regularisation;  // what is added to the curvature of every item in a Newton step
 };
 
 // One player's mixture as the solver keeps it.
