@@ -143,6 +143,18 @@ namespace metricfit::parameters::stepping {
 // Largest correction of a product, in units of the product itself. Where the affine step would overshoot many times, its
 // second-order term says nothing about the step that will be taken, and would hold up all the others. Evolution.
 constexpr double MOST_CORRECTED = 4.5;
+// From this many columns of both players on a third solve with the same factors is worth its time. Evolution.
+constexpr int MANY_COLUMNS = 9;
+// A product this many times larger or smaller than its target is to come nearer. Evolution.
+constexpr double FAR = 16.0;
+// How much further the third solve hopes to come: a multiple of the step length, and a constant. Evolution.
+constexpr double FURTHER = 1.65;
+constexpr double FURTHER_BY = 0.25;
+// It is kept if both step lengths together are this share of what they were. Evolution.
+constexpr double WORTHWHILE = 0.5;
+// It is tried if the shorter step length is in between. Evolution, and by hand.
+constexpr double TOO_SHORT = 0.05;
+constexpr double LONG_ENOUGH = 0.9;
 // Target of the products: so many times the ratio by which an affine step would shrink the gap. Evolution.
 constexpr double CENTRING = 0.26;
 // And at least this. A guard.

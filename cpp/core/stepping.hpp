@@ -1,4 +1,5 @@
-// One predictor-corrector step of Mehrotra: targets, step lengths, and the move itself.
+// One predictor-corrector step of Mehrotra: targets, step lengths, and the move itself. With many columns in play,
+// where factorising is expensive and solving is cheap, one of Gondzio's correctors follows.
 //
 // Every variable x > 0 has a dual z > 0, and the step is to bring x z to a target. With the right-hand side kept as
 // c = (target - x z - dx dz) / x, the dual moves by dz = c - z dx / x. Without target and correction c = -z, so that both
@@ -33,6 +34,13 @@ METRICFIT_INLINE double correction(double t) {
     return smaller((1.0 + t) * t, parameters::stepping::MOST_CORRECTED) - 1.0;
 }
 
+// By how much a product that is far off its target is to change.
+METRICFIT_INLINE double nearer(double product, double target) {
+    using parameters::stepping::FAR;
+    if (product < target / FAR) return target / FAR - product;
+    return larger(smaller(FAR * target - product, 0.0), -FAR * target);
+}
+
 // Right-hand sides: affine, or corrected by what the affine step dx did.
 METRICFIT_FUNCTION void aim(const Pairs& pairs, double target, bool correct) {
     double *x = pairs.x, *z = pairs.z, *comp = pairs.comp;
@@ -42,6 +50,16 @@ METRICFIT_FUNCTION void aim(const Pairs& pairs, double target, bool correct) {
     } else {
         each(pairs.count, [=](int j) { comp[j] = -z[j]; });
     }
+}
+
+// Correct right-hand sides by what a step of these lengths would leave far off.
+METRICFIT_FUNCTION void centre(const Pairs& pairs, double target, Lengths lengths) {
+    double *x = pairs.x, *z = pairs.z, *comp = pairs.comp;
+    const double *dx = pairs.dx, own = lengths.own, dual = lengths.dual;
+    each(pairs.count, [=](int j) {
+        const double after = (x[j] + own * dx[j]) * (z[j] + dual * (comp[j] - z[j] * dx[j] / x[j]));
+        comp[j] += nearer(after, target) / x[j];
+    });
 }
 
 // Largest relative decrease of variables and of their duals that this thread sees.
@@ -112,6 +130,20 @@ METRICFIT_FUNCTION void aim(const Marginals& m, int groups, double target, bool 
         each(m.columns.used, groups, [&](int a, int i) { m.side.comp_inside[a][i] = -m.columns.dual_inside[a][i]; });
         each(m.columns.used, groups, [&](int a, int i) { m.side.comp_outside[a][i] = -m.columns.dual_outside[a][i]; });
     }
+}
+
+METRICFIT_FUNCTION void centre(const Marginals& m, int groups, double target, Lengths lengths) {
+    target *= parameters::path::ITEM_SHARE;
+    const double own = lengths.own, dual = lengths.dual;
+    each(m.columns.used, groups, [&](int a, int i) {
+        const ColumnStep c = column_of(m, a);
+        const double per_x = c.per_x[i], per_y = c.per_y[i], dx = c.dx[i], dy = c.dm - dx;
+        const double z = c.z[i], v = c.v[i], comp_x = c.comp_x[i], comp_y = c.comp_y[i];
+        const double product_x = (c.x[i] + own * dx) * (z + dual * (comp_x - z * dx * per_x));
+        const double product_y = (c.y[i] + own * dy) * (v + dual * (comp_y - v * dy * per_y));
+        c.comp_x[i] = comp_x + nearer(product_x, target) * per_x;
+        c.comp_y[i] = comp_y + nearer(product_y, target) * per_y;
+    });
 }
 
 METRICFIT_INLINE Lengths decrease(const Marginals& m, int groups, bool correct) {
@@ -186,6 +218,11 @@ METRICFIT_FUNCTION void aim(const Step& step, double target, bool correct) {
     for (const Pairs& pairs : step.pairs) aim(pairs, target, correct);
 }
 
+METRICFIT_FUNCTION void centre(const Step& step, double target, Lengths lengths) {
+    for (const Marginals& m : step.marginals) centre(m, step.groups, target, m.lengths(lengths));
+    for (const Pairs& pairs : step.pairs) centre(pairs, target, pairs.lengths(lengths));
+}
+
 METRICFIT_FUNCTION Lengths decrease(const Step& step, bool correct) {
     Lengths most = {parameters::stepping::LEAST_DECREASE, parameters::stepping::LEAST_DECREASE};
     const auto include = [&](Lengths found) {
@@ -235,13 +272,31 @@ METRICFIT_FUNCTION bool newton_step(const Problem& problem, Iterate& it, Workspa
         return most.own < MOST_DECREASE && most.dual < MOST_DECREASE && std::fabs(total) < INFINITY;
     };
     Lengths most;
-    aim(step, 0.0, false);
-    if (!solve(false, most)) return false;
-    const double ratio = affine_gap(step, lengths_to(1.0, most)) / (mu * pairs);
-    const double target = mu * smaller(1.0, larger(LEAST_CENTRING, CENTRING * ratio));
-    aim(step, target, true);
-    if (!solve(true, most)) return false;
-    move(step, it, w, at, lengths_to(FRACTION, most));
+    double target = 0.0;
+    const auto predict_and_correct = [&] {
+        aim(step, 0.0, false);
+        if (!solve(false, most)) return false;
+        const double ratio = affine_gap(step, lengths_to(1.0, most)) / (mu * pairs);
+        target = mu * smaller(1.0, larger(LEAST_CENTRING, CENTRING * ratio));
+        aim(step, target, true);
+        return solve(true, most);
+    };
+    if (!predict_and_correct()) return false;
+    Lengths lengths = lengths_to(FRACTION, most);
+    const double shorter = smaller(lengths.own, lengths.dual);
+    if (at.q + at.f >= MANY_COLUMNS && TOO_SHORT < shorter && shorter < LONG_ENOUGH) {
+        const double reached = lengths.own + lengths.dual;
+        centre(step, target,
+               {smaller(1.0, FURTHER * lengths.own + FURTHER_BY), smaller(1.0, FURTHER * lengths.dual + FURTHER_BY)});
+        const bool solved = solve(true, most);
+        lengths = lengths_to(FRACTION, most);
+        if (!solved || lengths.own + lengths.dual < WORTHWHILE * reached) {
+            // All over again without it: the first step is not kept anywhere.
+            if (!predict_and_correct()) return false;
+            lengths = lengths_to(FRACTION, most);
+        }
+    }
+    move(step, it, w, at, lengths);
     return true;
 }
 

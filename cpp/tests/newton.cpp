@@ -264,3 +264,20 @@ CASE(the_step_solves_it_for_groups_of_several_items) {
 CASE(many_columns_are_no_different) {
     check_step(kappa, 14, {1, 2, 3, 4, 5, 6, 8, 9, 11, 13}, {1, 2, 4, 5, 7, 9, 10, 12, 13}, 0, false, 10);
 }
+
+CASE(only_products_far_off_their_target_are_moved_and_not_too_far) {
+    using parameters::stepping::FAR;
+    Random random(11);
+    for (int trial = 0; trial < 1000; ++trial) {
+        const double target = std::pow(10.0, random.uniform(-9.0, 0.0));
+        const double product = random.chance(0.2) ? -random.uniform() : target * std::pow(10.0, random.uniform(-4.0, 4.0));
+        const double change = nearer(product, target);
+        if (target / FAR <= product && product <= target * FAR) {
+            CHECK(change == 0.0);
+        } else if (product < target) {
+            CHECK_NEAR(product + change, target / FAR, 1e-12 * (std::fabs(product) + target));
+        } else {
+            CHECK(-target * FAR <= change && change < 0.0);
+        }
+    }
+}
