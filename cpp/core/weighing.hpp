@@ -11,10 +11,8 @@ METRICFIT_FUNCTION void weigh(const Problem& problem, const Columns& columns, co
     each(columns.used, problem.groups, [&](int a, int i) {
         const double inside = columns.inside[a][i], outside = columns.outside[a][i];
         const double dual_in = columns.dual_inside[a][i], dual_out = columns.dual_outside[a][i];
-        // One division for three: it takes as long as ten products.
         const double both = inside * outside, diagonal = dual_in * outside + dual_out * inside + regularisation * both;
-        const double per = 1.0 / (both * diagonal);
-        const double per_both = per * diagonal, inverse = per * both * both;
+        const double per_both = 1.0 / both, inverse = both / diagonal;
         const double share = dual_out * inside * per_both, product = weight[i] * inverse;
         side.per_inside[a][i] = outside * per_both;
         side.per_outside[a][i] = inside * per_both;

@@ -11,7 +11,7 @@ from metricfit import _core
 from metricfit.game import Game, Strategy, adversary_values, make_feasible, predictor_values
 from metricfit.game.payoff import Payoff
 from metricfit.game.tables import tables_at
-from metricfit.solving.certificate import certificate, plain_answer
+from metricfit.solving.certificate import better_of, certificate, plain_answer
 from metricfit.solving.solution import Answer, has_converged
 
 from .grouping import first_blocks, refined_blocks, sizes_to_try
@@ -32,6 +32,7 @@ ATTEMPTS = ((1e-6, 1), (1e-8, 4), (1e-4, 4))
 """What is added to the curvature in the Newton step, and how many times ``max_iter`` steps are allowed."""
 
 BROKE_DOWN = "the interior point method broke down"
+STALLED = "the interior point method stalled and was run again with more steps and another regularisation"
 
 FIRST_TARGET, SECOND_TARGET = 0.99, 0.1
 """Shares of the tolerance that are aimed at: cleaning takes a little, meeting constraints may take much."""
@@ -113,49 +114,52 @@ def judge_fast(
 
 
 def _solve_items(game: Game, tol: float, max_iter: int) -> Answer:
+    """Keep the best strategy of each player, until they prove a gap of ``tol`` together."""
     setting, blocks = whole_setting(game.metric, game.n, game.split), np.arange(game.n + 1)
-    iterations = 0
-    answer = None
+    best, iterations, note = None, 0, ""
     for target in (FIRST_TARGET * tol, SECOND_TARGET * tol):
-        gap, found = _attempts(game, setting, blocks, target, target, max_iter, iterations)
-        iterations = found.iterations
-        if not np.isfinite(gap):
-            break
-        answer = found
-        # Cleaning the strategies and meeting the constraints takes a part of the tolerance.
-        if gap <= target and has_converged(certificate(game, answer).gap, tol):
-            return answer
-    return answer or plain_answer(game, iterations, BROKE_DOWN)
+        for regularisation, patience in ATTEMPTS:
+            gap, answer = _attempt(game, setting, blocks, target, patience * max_iter, regularisation)
+            iterations += answer.iterations
+            if np.isfinite(gap):
+                found = certificate(game, answer)
+                best = found if best is None else better_of(best, found)
+                if has_converged(best.gap, tol):
+                    return Answer(best.adversary, best.predictor, best.multipliers, iterations, note)
+            # Solved, but cleaning the strategies and meeting the constraints took too much.
+            if gap <= target:
+                break
+            note = STALLED
+    if best is None:
+        return plain_answer(game, iterations, BROKE_DOWN)
+    return Answer(best.adversary, best.predictor, best.multipliers, iterations, note)
+
+
+def _attempt(
+    game: Game, setting: _core.Setting, blocks: Ints, target: float, steps: int, regularisation: float
+) -> tuple[float, Answer]:
+    """Run the interior point method once; return the gap in the restricted game and what has it."""
+    gap, iterations, multipliers, adversary, predictor = _core.attempt(
+        setting, game.scores, target, steps, regularisation
+    )
+    return gap, Answer(Strategy(*adversary, blocks), Strategy(*predictor, blocks), multipliers, iterations)
 
 
 def _attempts(
-    game: Game,
-    setting: _core.Setting,
-    blocks: Ints,
-    target: float,
-    enough: float,
-    max_iter: int,
-    iterations: int,
+    game: Game, setting: _core.Setting, blocks: Ints, tol: float, max_iter: int
 ) -> tuple[float, Answer]:
-    """Aim at a gap of ``target``, with one regularisation after the other until one is ``enough``.
-
-    Returns the gap in the restricted game and what has it; iterations are added to those before.
-    """
-    least, best, note = np.inf, None, ""
+    """Aim at half the tolerance, with one regularisation after the other; return the best attempt."""
+    least, best, iterations, note = np.inf, None, 0, ""
     for regularisation, patience in ATTEMPTS:
-        gap, steps, multipliers, adversary, predictor = _core.attempt(
-            setting, game.scores, target, patience * max_iter, regularisation
-        )
-        iterations += steps
+        gap, answer = _attempt(game, setting, blocks, 0.5 * tol, patience * max_iter, regularisation)
+        iterations += answer.iterations
         if best is None or gap < least:
-            least, best = gap, (Strategy(*adversary, blocks), Strategy(*predictor, blocks), multipliers)
-        if gap <= enough:
+            least, best = gap, answer
+        if gap <= 0.8 * tol:
             break
-        note = (
-            "the interior point method stalled and was run again with more steps and another regularisation"
-        )
+        note = STALLED
     assert best is not None
-    return least, Answer(*best, iterations, note)
+    return least, replace(best, iterations=iterations, note=note)
 
 
 def _solve_blocks(game: Game, tol: float, max_iter: int) -> Answer:
@@ -176,8 +180,9 @@ def _solve_blocks(game: Game, tol: float, max_iter: int) -> Answer:
         chain = np.searchsorted(rows, ends)
         setting = restrict(game, blocks, order, tables, rows, columns, chain, opening)
         # More attempts with blocks that may be refined later would take longer than the refinement.
-        gap, found = _attempts(game, setting, blocks, 0.5 * tol, 0.8 * tol, max_iter, iterations)
-        iterations = found.iterations
+        gap, found = _attempts(game, setting, blocks, tol, max_iter)
+        iterations += found.iterations
+        found = replace(found, iterations=iterations)
         if not np.isfinite(gap):
             return answer or plain_answer(game, iterations, BROKE_DOWN)
         adversary = found.adversary
