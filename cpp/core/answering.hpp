@@ -36,102 +36,71 @@ METRICFIT_INLINE void subtract_sum(double* METRICFIT_RESTRICT target, Matrix fac
     }
 }
 
-// target = -(row @ matrix + other_row @ other), for each of eight items.
-METRICFIT_INLINE void subtract_both(double* METRICFIT_RESTRICT target, const double* METRICFIT_RESTRICT row, Tiles matrix,
-                                    const double* METRICFIT_RESTRICT other_row, Tiles other) {
-#pragma GCC unroll 4
-    for (int i = 0; i < LANES; i += WIDTH) {
-        for (int x = 0; x < matrix.count; ++x) {
-            Vector value[4] = {}, other_value[4] = {};
-            for (int k = 0; k < matrix.count; ++k) {
-                const double *tile = matrix(k, x) + i, *other_tile = other(k, x) + i;
-                const double *v = row + ROW * k + i, *u = other_row + ROW * k + i;
-#pragma GCC unroll 4
-                for (int r = 0; r < 4; ++r) {
-#pragma GCC unroll 4
-                    for (int c = 0; c < 4; ++c) {
-                        value[c] -= load(v + LANES * r) * load(tile + entry(r, c));
-                        other_value[c] -= load(u + LANES * r) * load(other_tile + entry(r, c));
-                    }
-                }
-            }
-            for (int c = 0; c < 4; ++c) store(target + ROW * x + LANES * c + i, value[c] + other_value[c]);
-        }
-    }
-}
-
 // What both players meet and see, `met` and `seen`, from their right-hand sides and from `pull`.
-inline void exchange(const Problem& problem, const Iterate& it, const Workspace& w) {
-    const Answers answers = answers_of(problem, it, w);
+template <int WIDE>
+inline void exchange_by(const Workspace& w, const Answers& answers) {
+    const int wide = WIDE > 0 ? WIDE : w.wide;
     for (int eight = 0; eight < eights(answers.groups); ++eight) {
         double *pull = moment(w.pull, w, eight), *free = moment(w.free, w, eight);
         subtract_sum(free, w.basis, w.adversary, answers.q, w.wide, eight, false);
         subtract_sum(pull, w.cross_on, w.predictor, answers.f, w.wide, eight, true);
-        subtract_both(moment(w.met, w, eight), pull, answers.t_transposed(eight), free, answers.t_x(eight));
-        subtract_both(moment(w.seen, w, eight), free, answers.minus_t(eight), pull, answers.y_t(eight));
+        for (int i = 0; i < LANES; i += WIDTH) {
+            const int item = LANES * eight + i;
+            const SmallMatrix<WIDE> t = answers.t<WIDE>(item), t_x = answers.t_x<WIDE>(item), y_t = answers.y_t<WIDE>(item);
+            double *met = moment(w.met, w, eight) + i, *seen = moment(w.seen, w, eight) + i;
+#pragma GCC unroll 4
+            for (int c = 0; c < wide; ++c) {
+                Vector minus_met = {}, minus_seen = {};
+#pragma GCC unroll 4
+                for (int r = 0; r < wide; ++r) {
+                    const Vector v = load(pull + LANES * r + i), u = load(free + LANES * r + i);
+                    minus_met += v * t(c, r) + u * t_x(r, c);
+                    minus_seen += v * y_t(r, c) - u * t(r, c);
+                }
+                store(met + LANES * c, -minus_met);
+                store(seen + LANES * c, -minus_seen);
+            }
+        }
     }
 }
+inline void exchange(const Problem& problem, const Iterate& it, const Workspace& w) {
+    const Answers answers = answers_of(problem, it, w);
+    w.wide == 4 ? exchange_by<4>(w, answers) : exchange_by<0>(w, answers);
+}
 
-// Four columns of a player; where there are fewer, the last one again.
-struct FourColumns {
-    int column[4];
-    METRICFIT_INLINE FourColumns(int first, int count) {
-        for (int k = 0; k < 4; ++k) column[k] = smaller(first + k, count - 1);
-    }
-};
-
-// rhs - factors @ row of four columns, for as many items as a vector holds.
-METRICFIT_INLINE void unmet(Vector (&value)[4], const FourColumns& four, const Side& side, Matrix factors, const double* row,
-                            int wide, int i) {
+// use(i, rhs - factor @ rows) for column a of a player, for all items: as many from i on as a vector holds.
+template <class Use>
+METRICFIT_INLINE void solve_column(const Problem& problem, const Workspace& w, const Side& side, const double* factor,
+                                   double* rows, int a, Use use) {
+    for (int i = 0; i < whole_eights(problem.groups); i += WIDTH) {
+        const double* row = moment(rows, w, i / LANES) + i % LANES;
+        Vector value = load(side.rhs[a] + i);
+        for (int first = 0; first < w.wide; first += 4) {
 #pragma GCC unroll 4
-    for (int k = 0; k < 4; ++k) value[k] = load(side.rhs[four.column[k]] + i);
-    for (int first = 0; first < wide; first += 4) {
-#pragma GCC unroll 4
-        for (int r = first; r < first + 4; ++r) {
-            const Vector v = load(row + LANES * r);
-#pragma GCC unroll 4
-            for (int k = 0; k < 4; ++k) value[k] -= factors[four.column[k]][r] * v;
+            for (int r = first; r < first + 4; ++r) value -= factor[r] * load(row + LANES * r);
         }
+        use(i, value);
     }
 }
 
 // Steps of a player's columns: inv_diag (rhs - factors @ rows), where `rows` is `met` or `seen`.
 inline void step_columns(const Problem& problem, const Workspace& w, const Side& side, Matrix factors, double* rows, int count) {
-    const int groups = problem.groups;
-    for (int a = 0; a < count; a += 4) {
-        const FourColumns four(a, count);
-        for (int i = 0; i < whole_eights(groups); i += WIDTH) {
-            Vector value[4];
-            unmet(value, four, side, factors, moment(rows, w, i / LANES) + i % LANES, w.wide, i);
-#pragma GCC unroll 4
-            for (int k = 0; k < 4; ++k) {
-                store(side.step[four.column[k]] + i, load(side.inv_diag[four.column[k]] + i) * value[k]);
-            }
-        }
+    for (int a = 0; a < count; ++a) {
+        solve_column(problem, w, side, factors[a], rows, a,
+                     [&](int i, Vector value) { store(side.step[a] + i, load(side.inv_diag[a] + i) * value); });
     }
 }
 
 // Sums of those steps over the items without writing them down: sums[0] weighed by the items' numbers, sums[1] by `out` too.
 inline void sum_steps(const Problem& problem, const Workspace& w, const Side& side, Matrix factors, double* rows, int count) {
-    const int groups = problem.groups;
-    for (int a = 0; a < count; a += 4) {
-        const FourColumns four(a, count);
-        Vector total[LANES] = {};
-        for (int i = 0; i < whole_eights(groups); i += WIDTH) {
-            Vector value[4];
-            unmet(value, four, side, factors, moment(rows, w, i / LANES) + i % LANES, w.wide, i);
-#pragma GCC unroll 4
-            for (int k = 0; k < 4; ++k) {
-                total[k] += load(side.weighed[four.column[k]] + i) * value[k];
-                total[4 + k] += load(side.weighed_out[four.column[k]] + i) * value[k];
-            }
-        }
-        double found[LANES];
-        store_sums(found, total);
-        for (int k = 0; k < 4; ++k) {
-            w.sums[0][four.column[k]] = found[k];
-            w.sums[1][four.column[k]] = found[4 + k];
-        }
+    for (int a = 0; a < count; ++a) {
+        Vector total = {}, total_out = {};
+        solve_column(problem, w, side, factors[a], rows, a, [&](int i, Vector value) {
+            total += load(side.weighed[a] + i) * value;
+            total_out += load(side.weighed_out[a] + i) * value;
+        });
+        w.sums[0][a] = sum_of(total);
+        w.sums[1][a] = sum_of(total_out);
     }
 }
 

@@ -18,15 +18,6 @@ struct MatrixView {
 using Matrix = MatrixView<double>;
 using ConstMatrix = MatrixView<const double>;
 
-// A stack of matrices; cube[x] is a matrix.
-template <class T>
-struct CubeView {
-    T* data = nullptr;
-    std::ptrdiff_t layer = 0, stride = 0;
-    METRICFIT_INLINE MatrixView<T> operator[](std::ptrdiff_t x) const { return {data + x * layer, stride}; }
-};
-using Cube = CubeView<double>;
-
 // Hands out memory in whole cache lines. Without a base it only counts, so the same code measures and lays out.
 class Arena {
 public:

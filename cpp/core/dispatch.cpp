@@ -18,16 +18,16 @@ struct Candidate {
 }  // namespace
 
 namespace baseline {
-SolvedGame solve_game(const RestrictedGame& game, const Precision& precision);
+SolvedGame solve_game(const RestrictedGame& game, const Settings& settings);
 void release_memory();
 }
 #if defined(__x86_64__)
 namespace avx2 {
-SolvedGame solve_game(const RestrictedGame& game, const Precision& precision);
+SolvedGame solve_game(const RestrictedGame& game, const Settings& settings);
 void release_memory();
 }
 namespace avx512 {
-SolvedGame solve_game(const RestrictedGame& game, const Precision& precision);
+SolvedGame solve_game(const RestrictedGame& game, const Settings& settings);
 void release_memory();
 }
 #endif

@@ -15,70 +15,33 @@
 
 namespace metricfit::METRICFIT_TARGET {
 
-// As many columns at once as there are registers for.
-constexpr int AT_ONCE = WIDTH == 8 ? 2 : 1;
-
-// Sums over the items of what columns b, b + 1, ... of a player answer to another column, weighed by the items' numbers and
-// inv_diag: plain, times their own `out`, times the other's `out`, and times both, each for all of them. `rows` is what they
-// answer to. Columns that are not there repeat the last one. FACTORS is their number if it is known, otherwise 0.
+// Fills a column of `target` for each of a player's first columns: sums over the items of what it answers to another column,
+// weighed by the items' numbers and inv_diag; plain, times its own `out`, times the other's `out`, and times both. `rows` is
+// what it answers to. FACTORS is their number if it is known, otherwise 0.
 template <int FACTORS>
-METRICFIT_INLINE void sum_answers(double (&sums)[4 * AT_ONCE], const Side& side, Matrix factors, Matrix rows, const double* out,
-                                  int b, int last, int wide, int groups) {
-    const double *weighed[AT_ONCE], *weighed_out[AT_ONCE], *factor[AT_ONCE];
-    Vector known[AT_ONCE][FACTORS > 0 ? FACTORS : 1], total[4 * AT_ONCE] = {};
-    for (int c = 0; c < AT_ONCE; ++c) {
-        const int column = smaller(b + c, last);
-        weighed[c] = side.weighed[column];
-        weighed_out[c] = side.weighed_out[column];
-        factor[c] = factors[column];
-#pragma GCC unroll 8
-        for (int r = 0; r < FACTORS; ++r) known[c][r] = all(factor[c][r]);
-    }
-    for (int i = 0; i < whole_eights(groups); i += WIDTH) {
-        Vector value[AT_ONCE] = {};
-        if constexpr (FACTORS > 0) {
-#pragma GCC unroll 8
-            for (int r = 0; r < FACTORS; ++r) {
-                const Vector row = load(rows[r] + i);
-                for (int c = 0; c < AT_ONCE; ++c) value[c] += known[c][r] * row;
-            }
-        } else {
-            for (int r = 0; r < wide; ++r) {
-                const Vector row = load(rows[r] + i);
-                for (int c = 0; c < AT_ONCE; ++c) value[c] += factor[c][r] * row;
-            }
+inline void border_entries_of(Matrix target, const Side& side, Matrix factors, Matrix rows, const double* out, int count,
+                              int factor_count, int groups) {
+    const int wide = FACTORS > 0 ? FACTORS : factor_count;
+    for (int b = 0; b < count; ++b) {
+        const double *factor = factors[b], *weighed = side.weighed[b], *weighed_out = side.weighed_out[b];
+        Vector total[4] = {};
+        for (int i = 0; i < whole_eights(groups); i += WIDTH) {
+            Vector value = {};
+#pragma GCC unroll 4
+            for (int r = 0; r < wide; ++r) value += factor[r] * load(rows[r] + i);
+            const Vector plain = load(weighed + i) * value, own = load(weighed_out + i) * value, other = load(out + i);
+            total[0] += plain;
+            total[1] += own;
+            total[2] += plain * other;
+            total[3] += own * other;
         }
-        const Vector other = load(out + i);
-        for (int c = 0; c < AT_ONCE; ++c) {
-            const Vector scaled = value[c] * other, weight = load(weighed[c] + i), weight_out = load(weighed_out[c] + i);
-            total[c] += weight * value[c];
-            total[AT_ONCE + c] += weight_out * value[c];
-            total[2 * AT_ONCE + c] += weight * scaled;
-            total[3 * AT_ONCE + c] += weight_out * scaled;
-        }
-    }
-    store_sums(sums, total);
-}
-
-// Fills four rows of `target` with those sums of a player's first columns against one column.
-template <int FACTORS>
-inline void border_entries(Matrix target, const Side& side, Matrix factors, Matrix rows, const double* out, int count, int wide,
-                           int groups) {
-    for (int b = 0; b < count; b += AT_ONCE) {
-        double sums[4 * AT_ONCE];
-        sum_answers<FACTORS>(sums, side, factors, rows, out, b, count - 1, wide, groups);
-        for (int k = 0; k < 4; ++k) {
-            for (int c = 0; c < AT_ONCE; ++c) target[k][b + c] = sums[AT_ONCE * k + c];
-        }
+        for (int k = 0; k < 4; ++k) target[k][b] = sum_of(total[k]);
     }
 }
 METRICFIT_INLINE void border_entries(Matrix target, const Side& side, Matrix factors, Matrix rows, const double* out, int count,
                                      int wide, int groups) {
-    switch (wide) {
-        case 4: return border_entries<4>(target, side, factors, rows, out, count, wide, groups);
-        case 8: return border_entries<8>(target, side, factors, rows, out, count, wide, groups);
-        default: return border_entries<0>(target, side, factors, rows, out, count, wide, groups);
-    }
+    if (wide == 4) return border_entries_of<4>(target, side, factors, rows, out, count, wide, groups);
+    border_entries_of<0>(target, side, factors, rows, out, count, wide, groups);
 }
 
 // Sums over the items of one column.
@@ -193,7 +156,6 @@ inline void eliminate_items(const Problem& problem, const Iterate& it, const Wor
         double* row = w.border[x];
         for (int y = x / LANES * LANES; y < whole_eights(at.m); y += WIDTH) store(row + y, Vector{});
     }
-    for (int x = at.m; x < fours(at.m); ++x) w.border[x][x] = 1.0;  // unknowns that are not there
     border_of_adversary(problem, it, w, at);
     border_of_predictor(problem, it, w, at);
     if (problem.constraints > 0) border_of_constraints(problem, it, w, at);
@@ -206,7 +168,7 @@ inline void factorise(const Problem& problem, Iterate& it, Workspace& w, double 
     reduce_items(problem, it, w);
     eliminate_items(problem, it, w);
     filter_chain(problem, it, w);
-    ldl_factorise(w.border, fours(border_of(problem, it).m), w.reciprocal, w.multiples.data);
+    ldl_factorise(w.border, border_of(problem, it).m, w.reciprocal);
 }
 
 }  // namespace metricfit::METRICFIT_TARGET

@@ -40,12 +40,12 @@ inline namespace METRICFIT_TARGET {}
 
 namespace metricfit::METRICFIT_TARGET {
 
-// Whether the chain is filtered by panels, which takes memory of its own; see gpu/filtering.hpp. METRICFIT_BLOCK_KERNELS: the
-// linear algebra for a block, by one thread, on the CPU.
+// Whether the linear algebra is that for a block: it filters the chain by panels, which takes memory of its own, and takes
+// factors of alpha one by one. METRICFIT_BLOCK_KERNELS: the same by one thread, on the CPU.
 #if defined(METRICFIT_BLOCK) || defined(METRICFIT_BLOCK_KERNELS)
-constexpr bool FILTERS_BY_PANELS = true;
+constexpr bool BLOCK_KERNELS = true;
 #else
-constexpr bool FILTERS_BY_PANELS = false;
+constexpr bool BLOCK_KERNELS = false;
 #endif
 
 // Two results of one reduction.
@@ -71,6 +71,9 @@ METRICFIT_INLINE constexpr int fours(int count) { return (count + 3) / 4 * 4; }
 constexpr int LANES = 8;
 METRICFIT_INLINE constexpr int eights(int count) { return (count + LANES - 1) / LANES; }
 METRICFIT_INLINE constexpr int whole_eights(int count) { return eights(count) * LANES; }
+
+// How many factors of alpha there are with those that are zero.
+METRICFIT_INLINE constexpr int kept_factors(int rank) { return BLOCK_KERNELS ? rank : fours(rank); }
 
 }  // namespace metricfit::METRICFIT_TARGET
 

@@ -8,8 +8,8 @@
 // factorisation would need O(G^3).
 //
 // The filter takes one item after the other, so it wants what belongs to an item next to each other, while items.hpp keeps
-// items next to each other: what the chain sees is transposed on the way, eight items and eight columns at a time. And it
-// wants all rows to begin and end with whole vectors, so it has an order of its own, with room in between.
+// items next to each other: what the chain sees is transposed on the way, eight items at a time. And it wants all rows to
+// begin and end with whole vectors, so it has an order of its own, with room in between.
 #pragma once
 
 #include "border.hpp"
@@ -50,35 +50,21 @@ struct Share {
     METRICFIT_INLINE double* row(int item, int r) const { return data + (item * (wide + 1) + r) * masses; }
 };
 
-// Copies eight columns' numbers for eight items to where eight items keep them for these columns.
-METRICFIT_INLINE void transpose_eight(const double* const (&columns)[LANES], const Share& share, int r, int x) {
-    for (int i = 0; i < LANES; i += WIDTH) {
-        for (int b = 0; b < LANES; b += WIDTH) {
-            Vector block[WIDTH];
-            for (int k = 0; k < WIDTH; ++k) block[k] = load(columns[b + k] + i);
-            transpose(block);
-            for (int k = 0; k < WIDTH; ++k) store(share.row(i + k, r) + x + b, block[k]);
-        }
-    }
-}
-
-// Copies what the chain sees of eight items. Columns that are not there repeat the last one, but without `out`.
+// Copies what the chain sees of eight items. Columns that are not there have none.
 inline void gather(const Workspace& w, const Answers& answers, int eight, const Share& share) {
-    const int q = answers.q, f = answers.f, last = q + f + answers.constraints - 1, first = LANES * eight;
-    const double* columns[LANES];
-    for (int x = 0; x < share.masses; x += LANES) {
+    const int q = answers.q, f = answers.f, columns = q + f + answers.constraints, first = LANES * eight;
+    for (int x = 0; x < columns; ++x) {
+        const Matrix seen = answers.seen(x);
         for (int r = 0; r < share.wide; ++r) {
-            for (int k = 0; k < LANES; ++k) columns[k] = answers.seen(smaller(x + k, last))[r] + first;
-            transpose_eight(columns, share, r, x);
+            for (int i = 0; i < LANES; ++i) share.row(i, r)[x] = seen[r][first + i];
         }
-        for (int k = 0; k < LANES; ++k) {  // a constraint has no mass: what is written there for it is cleared below
-            const int column = smaller(x + k, q + f - 1);
-            columns[k] = (column < q ? w.adversary.out[column] : w.predictor.out[column - q]) + first;
-        }
-        transpose_eight(columns, share, share.wide, x);
+        const double* out = x < q ? w.adversary.out[x] : x < q + f ? w.predictor.out[x - q] : nullptr;
+        for (int i = 0; i < LANES; ++i) share.row(i, share.wide)[x] = out ? out[first + i] : 0.0;
     }
     for (int i = 0; i < LANES; ++i) {
-        for (int x = q + f; x < share.masses; ++x) share.row(i, share.wide)[x] = 0.0;
+        for (int r = 0; r <= share.wide; ++r) {
+            for (int x = columns; x < share.masses; ++x) share.row(i, r)[x] = 0.0;
+        }
     }
 }
 
@@ -147,33 +133,28 @@ METRICFIT_INLINE double covary(double* covariance, const Workspace& w, const dou
     const int wide = FACTORS > 0 ? FACTORS : w.wide;
     double variance = 0.0;
     for (int first = 0; first < wide; first += 4) {
-        Vector total[LANES] = {};  // of four factors, and together
+        Vector total[4] = {}, seen = {};
         for (int b = 0; b < q; b += WIDTH) {
             const Vector value = load(of_prices + b);
 #pragma GCC unroll 4
             for (int k = 0; k < 4; ++k) total[k] -= value * load(w.basis_t[first + k] + b);
         }
 #pragma GCC unroll 4
-        for (int k = 0; k < 4; ++k) total[4] += on[first + k] * total[k];
-        double sums[LANES];
-        store_sums(sums, total);
-        for (int k = 0; k < 4; ++k) covariance[first + k] = sums[k];
-        variance += sums[4];
+        for (int k = 0; k < 4; ++k) seen += on[first + k] * total[k];
+        for (int k = 0; k < 4; ++k) covariance[first + k] = sum_of(total[k]);
+        variance += sum_of(seen);
     }
     return variance;
 }
 
 // The same where each column is a factor of its own.
 METRICFIT_INLINE double covary_alone(double* covariance, const double* of_prices, const double* on, int wide) {
-    ShortVector variance = {};
-    for (int b = 0; b < wide; b += SHORT) {
-        const ShortVector value = -load_short(of_prices + b);
-        store_short(covariance + b, value);
-        variance += load_short(on + b) * value;
+    double variance = 0.0;
+    for (int b = 0; b < wide; ++b) {
+        covariance[b] = -of_prices[b];
+        variance -= on[b] * of_prices[b];
     }
-    double total = 0.0;
-    for (int k = 0; k < SHORT; ++k) total += variance[k];
-    return total;
+    return variance;
 }
 
 // Copies whole vectors; what they write beyond `count` is to be overwritten.
@@ -228,11 +209,7 @@ inline void walk(const Problem& problem, const Iterate& it, const Workspace& w) 
         w.precision[j] = precision;
         // A variance lost to rounding says that what this set observes was known before.
         const double known = variance <= 0.0 ? 0.0 : precision;
-        for (int r = 0; r < wide; r += SHORT) {
-            const ShortVector gain = known * load_short(covariance + r);
-            store_short(filter.gain + r, gain);
-            store_short(w.kalman_gain[j] + r, gain);
-        }
+        for (int r = 0; r < wide; ++r) w.kalman_gain[j][r] = filter.gain[r] = known * covariance[r];
         keep(w.innovation[j], w.observed, order, border, problem.constraints);
     }
 }
@@ -246,12 +223,12 @@ inline void filter_chain(const Problem& problem, const Iterate& it, const Worksp
         default: alone ? walk<0, true>(problem, it, w) : walk<0, false>(problem, it, w);
     }
     const int m = border_of(problem, it).m, groups = problem.groups, until = whole_eights(m);
-    double* minus_precision = w.factor;
-    for (int j = 0; j <= groups; ++j) minus_precision[j] = -w.precision[j];
-    // Four rows at once; what they get below the diagonal nobody reads.
+    // Minus the matrix of the innovations, four rows at once; what they get below the diagonal nobody reads.
     for (int x = 0; x < m; x += 4) {
-        scale_four(w.factors, w.innovation, minus_precision, x, groups + 1);
-        subtract_from_four({w.border[x], w.border.stride}, {w.factors, 4}, w.innovation, groups + 1, x / LANES * LANES, until);
+        for (int j = 0; j <= groups; ++j) {
+            for (int r = 0; r < 4; ++r) w.factors[4 * j + r] = -w.precision[j] * w.innovation[j][x + r];
+        }
+        subtract_vectors<4>({w.border[x], w.border.stride}, {w.factors, 4}, w.innovation, groups + 1, x / LANES * LANES, until);
     }
 }
 

@@ -55,7 +55,6 @@ METRICFIT_FUNCTION Room lay_out_room(Arena& arena, const Shape& shape) {
     const int groups = shape.groups;
     Room room;
     room.iterate = lay_out_iterate(arena, shape);
-    room.earlier = lay_out_iterate(arena, shape);
     room.best = lay_out_iterate(arena, shape);
     room.pooled = lay_out_columns(arena, groups, shape.columns);
     Grouping& grouping = room.grouping;
@@ -68,9 +67,7 @@ METRICFIT_FUNCTION Room lay_out_room(Arena& arena, const Shape& shape) {
     grouping.gain = arena.matrix(shape.constraints, groups + 1);
     room.value_k = arena.take<double>(shape.rows);
     room.value_p = arena.take<double>(shape.rows);
-    room.kept_k = arena.take<double>(shape.rows);
     room.value_l = arena.take<double>(shape.columns);
-    room.kept_l = arena.take<double>(shape.columns);
     return room;
 }
 
@@ -94,7 +91,7 @@ METRICFIT_FUNCTION Workspace lay_out_workspace(Arena& arena, const Shape& shape,
     const int rank = larger(4, smaller(most_rank, fitting) / 4 * 4);
     const int width = whole_eights(2 * columns + constraints), border = whole_eights(4 * columns + 4 + constraints);
     const int along = larger(columns, groups + 4);
-    const int panels = FILTERS_BY_PANELS ? (sets + parameters::panels::SETS - 1) / parameters::panels::SETS : 1;
+    const int panels = BLOCK_KERNELS ? (sets + parameters::panels::SETS - 1) / parameters::panels::SETS : 1;
     Workspace w;
     w.adversary = lay_out_side(arena, groups);
     w.predictor = lay_out_side(arena, groups);
@@ -114,9 +111,9 @@ METRICFIT_FUNCTION Workspace lay_out_workspace(Arena& arena, const Shape& shape,
     w.basis_t = arena.matrix(rank, columns);
     w.chain_on = arena.matrix(sets, columns);
     w.cross_on = arena.matrix(columns, rank);
-    w.blocks = arena.take<double>(std::size_t{4} * rank * rank * groups);
+    w.blocks = arena.take<double>(std::size_t{3} * rank * rank * groups);
     w.answers = arena.take<double>(std::size_t{2} * (2 * columns + constraints) * rank * groups);
-    w.coupling = arena.take<double>(static_cast<std::size_t>(at_once) * (8 * rank * rank + 3 * rank));
+    w.coupling = arena.take<double>(static_cast<std::size_t>(at_once) * (4 * rank * rank + 2 * rank));
     double** const moments[] = {&w.pull, &w.seen, &w.free, &w.met};
     for (double** moment : moments) {
         *moment = arena.take<double>(static_cast<std::size_t>(groups) * columns);
@@ -141,7 +138,6 @@ METRICFIT_FUNCTION Workspace lay_out_workspace(Arena& arena, const Shape& shape,
     w.innovation = arena.matrix(groups + 4, border);
     w.border = arena.matrix(border, border);
     w.reciprocal = arena.take<double>(border);
-    w.multiples = arena.matrix(4, border);
     w.step = arena.take<double>(border);
     w.residual_border = arena.take<double>(border);
     w.comp_mass = arena.take<double>(columns + 2);

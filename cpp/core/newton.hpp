@@ -84,13 +84,13 @@ METRICFIT_FUNCTION void add_border(const Problem& problem, const Iterate& it, co
 // and `step` of both players.
 METRICFIT_FUNCTION void direction(const Problem& problem, Iterate& it, Workspace& w) {
     const Border at = border_of(problem, it);
-    const int sets = problem.groups + 1, rows = fours(at.m), until = whole_eights(at.m);
+    const int sets = problem.groups + 1, until = whole_eights(at.m);
     double *scaled = w.factor, *innovated = w.factor_2;
     right_hand_sides(problem, w, at);
     subtract_items(problem, it, w, at);
     filter_right_hand_side(problem, w, scaled);
     subtract_rows(w.step, scaled, w.innovation, sets, 0, until);
-    ldl_solve(w.border, rows, w.reciprocal, w.step);
+    ldl_solve(w.border, at.m, w.reciprocal, w.step);
     multiply_rows(innovated, w.innovation, w.step, sets, until);
     solve_chain(problem, w, scaled, innovated);
     add_border(problem, it, w, at);

@@ -94,9 +94,6 @@ constexpr double LESS_ASIDE = 0.2;
 // Evolution.
 constexpr double WORTH_OF_UNSOLVED = 0.02;
 constexpr double WORTH_OF_TOLERANCE = 0.08;
-// What the predictor's first sizes have to improve on top, as a share of how far the restricted game is from solved. With
-// them a step takes three times as long, so that the game had better be solved further without them. By hand.
-constexpr double FIRST_WORTH = 0.15;
 // Ties are broken evenly if sizes out of play improve the bound by more than this share of the tolerance. By hand.
 constexpr double POOLED_FROM = 0.1;
 // What the lower bound loses by a constraint that is not met: its violation times one and this many multipliers. By hand.
@@ -106,8 +103,6 @@ constexpr double NEXT_AIM = 0.25;
 // If columns joined, no later than at this share of the gap of the whole game: solved much further, the restricted game
 // would be fitted to the sizes it has. Evolution.
 constexpr double NEXT_AIM_OUTER = 0.26;
-// An iterate is kept as near the path when the gap has shrunk by this factor since columns joined. Evolution.
-constexpr double CENTRED = 0.52;
 // Mass of a new column: so much of the gap in units of scores and alpha, and at most. Evolution.
 constexpr double MASS_PER_GAP = 1.6;
 constexpr double MOST_MASS = 0.175;
@@ -206,13 +201,6 @@ constexpr double FLOOR = 0.115;
 
 }  // namespace metricfit::parameters::restoring
 
-namespace metricfit::parameters::recentring {
-
-// Share of the earlier iterate that is mixed in. Evolution.
-constexpr double BACK = 0.11;
-
-}  // namespace metricfit::parameters::recentring
-
 namespace metricfit::parameters::cleaning {
 
 // Masses whose sum is off by less are left alone. Rounding.
@@ -228,19 +216,8 @@ constexpr int NEARLY_SORTED = 8;
 constexpr int MOST_LEVELS = 12;
 // The same where a warp looks for the level and sorts nothing. A guard.
 constexpr int MOST_HALVINGS = 60;
-// Levels after the first that a bound which is enough is still improved by, unless it is off by one item at most. Mixtures
-// of strategies prove less if bounds are just enough: without this, games with a constraint on the precision took 3 %
-// (n = 100) to 10 % (n = 400) more steps. By hand.
-constexpr int IMPROVING_LEVELS = 2;
 
 }  // namespace metricfit::parameters::pricing
-
-namespace metricfit::parameters::blending {
-
-// Trials for the best share. A few are the rule, as each finds a line that was not known before. A guard.
-constexpr int MOST_TRIALS = 25;
-
-}  // namespace metricfit::parameters::blending
 
 namespace metricfit::parameters::merging {
 
@@ -260,12 +237,12 @@ constexpr double ROUNDING = 1e-14;
 
 }  // namespace metricfit::parameters::coupling
 
-namespace metricfit::parameters::tiles {
+namespace metricfit::parameters::items {
 
 // Pivots of the items' matrices are not smaller than this share of what they are the rest of. A guard against rounding.
 constexpr double SMALLEST_PIVOT = 1e-14;
 
-}  // namespace metricfit::parameters::tiles
+}  // namespace metricfit::parameters::items
 
 namespace metricfit::parameters::border {
 

@@ -91,7 +91,7 @@ struct Attempt {
     Strategy adversary, predictor;
 };
 
-inline Attempt attempt(const Setting& setting, const std::vector<double>& scores, const Precision& precision) {
+inline Attempt attempt(const Setting& setting, const std::vector<double>& scores, const Settings& settings) {
     const Groups groups(setting, scores);
     const int count = setting.groups();
     const RestrictedGame game = {
@@ -115,10 +115,10 @@ inline Attempt attempt(const Setting& setting, const std::vector<double>& scores
         setting.opening.data(),
         static_cast<int>(setting.opening.size()),
     };
-    const SolvedGame found = best_target().solve(game, precision);
+    const SolvedGame found = best_target().solve(game, settings);
     const Grid grid = {groups.order, setting.blocks, setting.rows, setting.columns, setting.chain};
     const bool single = count == setting.items();
-    const double spare = (single ? parameters::mixtures::SPARE : parameters::mixtures::SPARE_OF_BLOCKS) * precision.tolerance;
+    const double spare = (single ? parameters::mixtures::SPARE : parameters::mixtures::SPARE_OF_BLOCKS) * settings.tolerance;
     Attempt result{found.upper - found.lower,
                    found.iterations,
                    std::vector<double>(found.multiplier, found.multiplier + setting.constraints),
@@ -153,12 +153,12 @@ struct Verdict {
 
 // Solve a game without constraints whose items are single, and have the referee judge the answer. `alpha` and `beta` are
 // the metric's own tables, (n + 1, n + 1).
-inline Verdict judge(const Setting& setting, const double* given, const Precision& precision, ConstMatrix alpha,
+inline Verdict judge(const Setting& setting, const double* given, const Settings& settings, ConstMatrix alpha,
                      ConstMatrix beta, double* inclusion_adversary, double* inclusion_predictor) {
     const Index items = setting.items();
     const CanonicalScores canonical(given, items, setting.split);
     const double* scores = canonical.scores.data();
-    Attempt found = attempt(setting, canonical.scores, precision);
+    Attempt found = attempt(setting, canonical.scores, settings);
     Verdict verdict;
     verdict.iterations = found.iterations;
     const auto prepare = [&](Strategy& strategy, double* inclusion) {

@@ -74,8 +74,7 @@ METRICFIT_FUNCTION double least_total(const double* value, const double* weight,
         const Line line = line_at(level);
         best = larger(best, line.total);
         if (line.slope == 0.0) return best;
-        if (best >= enough && (std::fabs(line.slope) <= 1.0 || trial > IMPROVING_LEVELS)) return best;
-        if (line.slope == low.slope || line.slope == high.slope) return best;
+        if (best >= enough || line.slope == low.slope || line.slope == high.slope) return best;
         (line.slope > 0.0 ? low : high) = line;
         if (low.level > -INFINITY && high.level < INFINITY) {
             level = crossing();
@@ -253,11 +252,6 @@ METRICFIT_FUNCTION ChainResponse price_predictor(const Problem& problem, const C
 // Index of the largest of `count` values.
 METRICFIT_FUNCTION int largest(const double* value, int count) {
     return larger(0, argmax(count, -INFINITY, [=](int x) { return value[x]; }));
-}
-
-// Largest value of a size that is not in play.
-METRICFIT_FUNCTION double largest_outside(const double* value, const bool* member, int count) {
-    return maximum(count, [=](int x) { return member[x] ? -INFINITY : value[x]; });
 }
 
 // Index of the largest value above the threshold among sizes not in play, or -1.

@@ -16,25 +16,19 @@
 // depend on each other. They were found together; see parameters.hpp.
 #pragma once
 
-#include "blending.hpp"
+#include "best.hpp"
 #include "cleaning.hpp"
 #include "growth.hpp"
 #include "merging.hpp"
 #include "newton.hpp"
 #include "pricing.hpp"
-#include "recentring.hpp"
 #include "restoring.hpp"
+#include "settings.hpp"
 #include "start.hpp"
 #include "state.hpp"
 #include "stepping.hpp"
 
 namespace metricfit::METRICFIT_TARGET {
-
-struct Settings {
-    double tolerance;       // the bounds of the value are to differ by no more than this
-    int max_iterations;     // Newton steps, after which the best strategies so far are the answer
-    double regularisation;  // what is added to the curvature of every item in a Newton step
-};
 
 struct Outcome {
     double upper, lower;  // bounds of the value on these groups and sizes, proved by the strategies in Room::best
@@ -48,16 +42,13 @@ struct Progress {
     double mu = 0.0;                // what each product is to be when columns have joined
     double magnitude = 0.0;         // of scores and alpha
     double aim = parameters::start::FIRST_AIM;          // the next look is due when the gap is below
-    double first_gap = INFINITY;                        // the gap when columns joined last
     double left_aside = parameters::start::LEFT_ASIDE;  // share of alpha that Newton steps leave aside
     double upper = INFINITY, lower = -INFINITY;         // bounds proved so far
     double *value_k = nullptr, *spare_k = nullptr;      // payoffs of the predictor's sizes at the last look, and room
     int iterations = 0, since_look = 0;                 // steps taken
     bool changed = true;     // have columns or groups changed since residuals were computed
     bool unbalanced = true;  // are linear equations to be restored
-    bool fresh = false;      // were they just restored
     bool looked = false;     // has there been no step since the last look
-    bool centred = false;    // is there an earlier iterate with the same columns
     bool broken = false;     // did a step break down: it is not taken, and the next look is the last
 };
 
@@ -65,10 +56,9 @@ struct Progress {
 struct Look {
     double inner_k, inner_l;    // bounds of the restricted game
     double needed_k, needed_l;  // what a size has to gain to join, where the adversary's gains are minus payoffs
-    double best_k;              // the bound of the whole game that this strategy of the adversary proves,
+    double best_k;              // the bound of the whole game that this strategy of the adversary proves
     const Columns* adversary;
-    const double* losses;  // and what it loses to each size of the predictor
-    bool exact;            // was every size looked at
+    bool exact;  // was every size looked at
 };
 
 // Every group is one item, nothing is in play but what the first point has. The predictor's empty and full set are in the
@@ -154,12 +144,11 @@ METRICFIT_FUNCTION Look price(const Problem& whole, Progress& now, Room& room, W
     }
     const double unsolved = larger(look.inner_k - look.inner_l, 0.0);
     const double worth = WORTH_OF_UNSOLVED * unsolved + WORTH_OF_TOLERANCE * tolerance;
-    look.needed_k = look.inner_k + worth + (it.predictor.used == 0 ? FIRST_WORTH * unsolved : 0.0);
+    look.needed_k = look.inner_k + worth;
     look.needed_l = -look.inner_l + worth;
     const int row = largest(value_k, rows);
     look.best_k = value_k[row];
     look.adversary = &it.adversary;
-    look.losses = value_k;
     if (look.best_k > look.inner_k + POOLED_FROM * tolerance) {
         pool(problem, it.adversary, w, row, room.pooled);
         // The means of items' gains have no larger sums: what was proved holds but for the scores.
@@ -168,7 +157,6 @@ METRICFIT_FUNCTION Look price(const Problem& whole, Progress& now, Room& room, W
         const double best = spare_k[largest(spare_k, rows)];
         if (best < look.best_k) {
             look.adversary = &room.pooled;
-            look.losses = spare_k;
             look.best_k = best;
             if (best <= look.needed_k) {
                 now.value_k = spare_k;
@@ -180,25 +168,27 @@ METRICFIT_FUNCTION Look price(const Problem& whole, Progress& now, Room& room, W
     return look;
 }
 
-// Mix the strategies of this look into the best ones so far, and compute what those prove.
-METRICFIT_FUNCTION void improve_bounds(const Problem& whole, Progress& now, Room& room, const Look& look) {
+// Keep the strategies of this look that prove better bounds than those before.
+METRICFIT_FUNCTION void improve_bounds(Progress& now, Room& room, const Look& look, int items) {
     const Problem& problem = now.problem;
-    Iterate &it = room.iterate, &best = room.best;
-    const int *blocks = room.grouping.blocks, groups = problem.groups, items = whole.groups;
-    const bool known = now.upper < INFINITY;
-    double share = blend(best.adversary, *look.adversary, room.kept_k, look.losses, 0.0, problem.rows, known, blocks, groups,
-                         items);
-    mix(best.multiplier, it.multiplier, problem.constraints, share);
-    now.upper = room.kept_k[largest(room.kept_k, problem.rows)];
-    double shift = 0.0;
+    const Iterate& it = room.iterate;
+    Iterate& best = room.best;
+    const int *blocks = room.grouping.blocks, groups = problem.groups;
+    if (look.best_k < now.upper) {
+        now.upper = look.best_k;
+        keep_columns(best.adversary, *look.adversary, blocks, groups);
+        each(problem.constraints, [&](int c) { best.multiplier[c] = it.multiplier[c]; });
+    }
+    double lower = -room.value_l[largest(room.value_l, problem.columns)];
     for (int c = 0; c < problem.constraints; ++c) {
         const double violation = larger(0.0, -constraint_slack(problem, it, c));
-        shift += violation * (1.0 + parameters::solver::PENALTY * it.multiplier[c]);
+        lower -= violation * (1.0 + parameters::solver::PENALTY * it.multiplier[c]);
     }
-    share = blend(best.predictor, it.predictor, room.kept_l, room.value_l, shift, problem.columns, known, blocks, groups,
-                  items);
-    mix_chain(best.chain_mass, it.chain_mass, share, blocks, groups, items);
-    now.lower = -room.kept_l[largest(room.kept_l, problem.columns)];
+    if (lower > now.lower) {
+        now.lower = lower;
+        keep_columns(best.predictor, it.predictor, blocks, groups);
+        keep_chain(best.chain_mass, it.chain_mass, blocks, groups, items);
+    }
 }
 
 // Take unused sizes out of play and add promising ones; then set when the next look is due.
@@ -209,12 +199,6 @@ METRICFIT_FUNCTION void grow(Progress& now, Room& room, Workspace& w, const Look
     const Problem& problem = now.problem;
     const int rows = problem.rows, columns = problem.columns;
     double *value_k = now.value_k, *value_l = room.value_l;
-    const bool missing = largest_outside(value_l, adversary.member, columns) > look.needed_l ||
-                         largest_outside(value_k, predictor.member, rows) > look.needed_k;
-    if (missing && now.centred) {
-        approach(problem, it, room.earlier, parameters::recentring::BACK);
-        measure(now, it);
-    }
     const double outer = look.best_k + value_l[largest(value_l, columns)];
     const double mass = smaller(MOST_MASS, MASS_PER_GAP * now.gap / now.magnitude);
     now.mu = now.gap / now.pairs;
@@ -241,7 +225,6 @@ METRICFIT_FUNCTION void grow(Progress& now, Room& room, Workspace& w, const Look
     now.aim = larger(HOLD_BACK * settings.tolerance, NEXT_AIM * now.gap);
     if (joined) now.aim = larger(now.aim, NEXT_AIM_OUTER * outer);
     now.unbalanced = joined;
-    now.centred = now.centred && !(dropped || joined);
     now.changed = now.changed || dropped || joined;
 }
 
@@ -253,17 +236,12 @@ METRICFIT_FUNCTION void group(const Problem& whole, Progress& now, Room& room, W
     if (!regroup(whole, now.problem, room.iterate, w, room.grouping, now.gap, now.unbalanced)) return;
     now.problem = on_groups(whole, room.grouping);
     now.unbalanced = now.changed = true;
-    now.centred = false;
 }
 
 // Take a Newton step. If it makes no progress, the next ones are more exact.
 METRICFIT_FUNCTION void step(Progress& now, Room& room, Workspace& w, const Settings& settings) {
     using namespace parameters::solver;
     Iterate& it = room.iterate;
-    if (!now.centred && now.gap < CENTRED * now.first_gap) {
-        approach(now.problem, room.earlier, it, 1.0);
-        now.centred = true;
-    }
     ++now.iterations;
     if (++now.since_look == PATIENCE) {
         now.left_aside *= MORE_EXACT;
@@ -280,7 +258,6 @@ METRICFIT_FUNCTION void step(Progress& now, Room& room, Workspace& w, const Sett
 // play from the start; under constraints they must make a feasible mixture possible.
 METRICFIT_FUNCTION Outcome follow_path(const Problem& whole, Room& room, Workspace& w, const int* opening, int openings,
                            const Settings& settings) {
-    using namespace parameters::solver;
     Progress now = begin(whole, room, w, opening, openings);
     while (true) {
         evaluate(now.problem, room.iterate, w, now.changed, now.left_aside);
@@ -288,21 +265,15 @@ METRICFIT_FUNCTION Outcome follow_path(const Problem& whole, Room& room, Workspa
         if (now.unbalanced) {
             restore(now.problem, room.iterate, w, now.mu);
             now.unbalanced = false;
-            now.fresh = true;
             continue;
         }
         measure(now, room.iterate);
         if (!(0.0 <= now.gap && now.gap < parameters::path::HIGHEST_GAP)) break;
-        if (now.fresh) {
-            now.fresh = false;
-            now.first_gap = now.gap;
-            if (now.gap < LATE * settings.tolerance) now.aim = larger(now.aim, HOLD_BACK * settings.tolerance);
-        }
         const bool done = now.broken || now.iterations >= settings.max_iterations;
         if ((now.gap < now.aim || done) && !now.looked) {
             const Look look = price(whole, now, room, w, settings, done);
             if (look.exact) {
-                improve_bounds(whole, now, room, look);
+                improve_bounds(now, room, look, whole.groups);
                 if (now.upper - now.lower <= settings.tolerance || done) break;
             }
             grow(now, room, w, look, settings);

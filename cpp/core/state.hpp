@@ -58,12 +58,11 @@ struct Grouping {
 // What a solve works on and what it leaves behind.
 struct Room {
     Iterate iterate;
-    Iterate earlier;  // one with the same columns, near the path
-    Iterate best;     // the best strategies met; of their duals, the multipliers only
-    Columns pooled;   // of the adversary, where ties are broken evenly
+    Iterate best;    // the best strategies met; of their duals, the multipliers only
+    Columns pooled;  // of the adversary, where ties are broken evenly
     Grouping grouping;
-    double *value_k = nullptr, *value_p = nullptr, *kept_k = nullptr;  // (K) payoffs of the predictor's sizes
-    double *value_l = nullptr, *kept_l = nullptr;                      // (L) of the adversary's
+    double *value_k = nullptr, *value_p = nullptr;  // (K) payoffs of the predictor's sizes
+    double* value_l = nullptr;                      // (L) of the adversary's
 };
 
 // What belongs to the marginals of one player in a Newton step; (MAX_COLUMNS + 1, G) each, G filled up to whole vectors.
@@ -93,7 +92,7 @@ struct Workspace {
     Matrix chain_on, cross_on;       // (G + 1, A), (P, R) of the chain and of the predictor's columns
     double* blocks = nullptr;        // what is kept of the items' blocks, see items.hpp
     double* answers = nullptr;
-    double* coupling = nullptr;      // the matrices of eight items while they are factorised
+    double* coupling = nullptr;      // the matrices of a vector of items while they are factorised
     double *pull = nullptr, *seen = nullptr, *free = nullptr, *met = nullptr;  // (G / 8, A / 4, 4, 8) each, see items.hpp
     Matrix scratch;                  // (A, G)
     Matrix team_factor;              // (teams, A)
@@ -111,7 +110,6 @@ struct Workspace {
     Matrix innovation;               // (G + 4, m) L^-1 F, filled up with zeros to a multiple of four sets
     Matrix border;                   // (m, m) upper triangle of the Schur complement, then its LDL' factors
     double* reciprocal = nullptr;    // (m) of its pivots
-    Matrix multiples;                // (4, m)
     double *step = nullptr, *residual_border = nullptr;  // (m)
     double *comp_mass = nullptr, *comp_mass_p = nullptr, *comp_multiplier = nullptr;
 };

@@ -32,7 +32,7 @@ SolvedColumns solved(const Columns& columns) {
 
 }  // namespace
 
-SolvedGame solve_game(const RestrictedGame& game, const Precision& precision) {
+SolvedGame solve_game(const RestrictedGame& game, const Settings& settings) {
     Problem problem;
     problem.groups = game.groups;
     problem.rows = game.rows;
@@ -52,7 +52,6 @@ SolvedGame solve_game(const RestrictedGame& game, const Precision& precision) {
     problem.offset = {game.offset, game.rows};
     problem.chain_gain = {game.chain_gain, game.groups + 1};
     Memory& memory = memory_for({game.groups, game.constraints, game.rows, game.columns});
-    const Settings settings = {precision.tolerance, precision.max_iterations, precision.regularisation};
     const Outcome found = follow_path(problem, memory.room, memory.workspace, game.opening, game.openings, settings);
     const Iterate& best = memory.room.best;
     return {found.upper, found.lower, found.iterations, solved(best.adversary), solved(best.predictor),

@@ -5,6 +5,8 @@
 
 #include <cstddef>
 
+#include "settings.hpp"
+
 namespace metricfit {
 
 // A restricted game: G groups of items, K sizes of the predictor, L of the adversary, C constraints. See Problem in
@@ -20,13 +22,6 @@ struct RestrictedGame {
     const double* chain_gain;                         // (C, G + 1)
     const int* opening;  // rows that the predictor has in play from the start
     int openings;
-};
-
-// How far to solve it.
-struct Precision {
-    double tolerance;        // stop when upper - lower is at most this
-    int max_iterations;      // Newton steps
-    double regularisation;   // added to the curvature of the marginals
 };
 
 // One player's mixture as the solver keeps it.
@@ -48,7 +43,7 @@ struct SolvedGame {
     const double* multiplier;  // (C)
 };
 
-using SolveGame = SolvedGame (*)(const RestrictedGame&, const Precision&);
+using SolveGame = SolvedGame (*)(const RestrictedGame&, const Settings&);
 
 // An instruction set that the solver is compiled for.
 struct Target {

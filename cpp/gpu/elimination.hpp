@@ -2,7 +2,6 @@
 #pragma once
 
 #include "gpu/border.hpp"
-#include "gpu/coupling.hpp"
 #include "gpu/filtering.hpp"
 
 namespace metricfit::METRICFIT_TARGET {

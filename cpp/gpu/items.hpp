@@ -10,22 +10,6 @@
 
 namespace metricfit::METRICFIT_TARGET {
 
-METRICFIT_FUNCTION void weigh(const Problem& problem, const Columns& columns, const Side& side, double regularisation) {
-    each(columns.used, problem.groups, [&](int a, int i) {
-        const double inside = columns.inside[a][i], outside = columns.outside[a][i];
-        const double dual_in = columns.dual_inside[a][i], dual_out = columns.dual_outside[a][i];
-        const double both = inside * outside;
-        const double per = 1.0 / (both * (dual_in * outside + dual_out * inside + regularisation * both));
-        const double per_both = 1.0 / both, inverse = per * both * both, share = dual_out * inside * per_both;
-        side.per_inside[a][i] = outside * per_both;
-        side.per_outside[a][i] = inside * per_both;
-        side.inv_diag[a][i] = inverse;
-        side.out[a][i] = share;
-        side.weighed[a][i] = problem.weight[i] * inverse;
-        side.weighed_out[a][i] = problem.weight[i] * inverse * share;
-    });
-}
-
 // Nothing is computed here for items that are not there.
 METRICFIT_INLINE void fill_up(const Columns&, const Side&, int) {}
 
@@ -67,13 +51,13 @@ METRICFIT_INLINE double& moment(double* data, const Problem& problem, int r, int
     return data[static_cast<std::ptrdiff_t>(r) * whole_eights(problem.groups) + i];
 }
 
-// Cholesky factor of a matrix plus `shift` times the identity, in place of its lower triangle; see factorise_tile.
+// Cholesky factor of a matrix plus `shift` times the identity, in place of its lower triangle; see core/small_matrices.hpp.
 METRICFIT_INLINE void cholesky(const ItemMatrix& matrix, double shift) {
     for (int k = 0; k < matrix.wide; ++k) {
         const double whole = matrix(k, k);
         double pivot = whole;
         for (int j = 0; j < k; ++j) pivot -= matrix(k, j) * matrix(k, j);
-        const double root = std::sqrt(larger(pivot, parameters::tiles::SMALLEST_PIVOT * whole) + shift);
+        const double root = std::sqrt(larger(pivot, parameters::items::SMALLEST_PIVOT * whole) + shift);
         matrix(k, k) = root;
         for (int r = k + 1; r < matrix.wide; ++r) {
             double value = matrix(r, k);

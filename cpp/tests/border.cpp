@@ -8,7 +8,7 @@ using checks::Random;
 // Solves with the kernels; what is not there is filled up with unknowns that are 0. Below the diagonal nothing may be read.
 static std::vector<double> solved(const std::vector<double>& matrix, const std::vector<double>& side) {
     const int m = static_cast<int>(side.size()), rows = fours(m), room = whole_eights(m);
-    std::vector<double> whole(room * room, 0.0), x(room, 0.0), reciprocal(room, NAN), multiples(4 * room, NAN);
+    std::vector<double> whole(room * room, 0.0), x(room, 0.0), reciprocal(room, NAN);
     for (int r = 0; r < room; ++r) {
         for (int c = 0; c < room; ++c) {
             whole[r * room + c] = r < m && c < m ? matrix[r * m + c] : double(r == c && r < rows);
@@ -20,7 +20,7 @@ static std::vector<double> solved(const std::vector<double>& matrix, const std::
     for (int r = 0; r < room; ++r) {
         for (int c = r / LANES * LANES; c < r; ++c) whole[r * room + c] = 1e3;
     }
-    ldl_factorise({whole.data(), room}, rows, reciprocal.data(), multiples.data());
+    ldl_factorise({whole.data(), room}, rows, reciprocal.data());
     ldl_solve({whole.data(), room}, rows, reciprocal.data(), x.data());
     for (int r = m; r < room; ++r) CHECK(x[r] == 0.0);
     x.resize(m);

@@ -1,6 +1,5 @@
-// What keeps the iterate feasible and centred while columns come and go.
+// What keeps the iterate feasible while columns come and go.
 #include "core/growth.hpp"
-#include "core/recentring.hpp"
 #include "core/restoring.hpp"
 #include "games.hpp"
 
@@ -92,38 +91,6 @@ CASE(a_balanced_column_has_the_new_values_and_positive_duals) {
         }
         CHECK_NEAR(growth, size * shift - grown, 1e-9);
         CHECK(above <= parameters::restoring::MOST_LIFT * mu * (1.0 + 2.0 * SHARE * ITEMS) * (1.0 + 1e-9));
-    }
-}
-
-CASE(part_of_the_way_is_a_convex_combination) {
-    Random random(5);
-    for (const double share : {0.0, 0.11, 0.5, 1.0}) {
-        State state({2, 5, 6}, random), other({2, 5, 6}, random), before({2, 5, 6}, random);
-        approach(before.columns, state.columns, ITEMS, 1.0);
-        approach(state.columns, other.columns, ITEMS, share);
-        const auto check = [=](double found, double from, double to) { CHECK_NEAR(found, (1.0 - share) * from + share * to, 1e-12); };
-        for (int a = 0; a < 3; ++a) {
-            const Columns &x = state.columns, &y = before.columns, &z = other.columns;
-            check(x.mass[a], y.mass[a], z.mass[a]);
-            check(x.dual_mass[a], y.dual_mass[a], z.dual_mass[a]);
-            check(x.price[a], y.price[a], z.price[a]);
-            for (int i = 0; i < ITEMS; ++i) {
-                check(x.inside[a][i], y.inside[a][i], z.inside[a][i]);
-                check(x.outside[a][i], y.outside[a][i], z.outside[a][i]);
-                check(x.dual_inside[a][i], y.dual_inside[a][i], z.dual_inside[a][i]);
-                check(x.dual_outside[a][i], y.dual_outside[a][i], z.dual_outside[a][i]);
-            }
-        }
-    }
-}
-
-CASE(all_the_way_is_a_copy_whatever_was_there) {
-    Random random(6);
-    State state({7}, random), other({2, 5}, random);
-    approach(state.columns, other.columns, ITEMS, 1.0);
-    CHECK(state.columns.used == 2);
-    for (int a = 0; a < 2; ++a) {
-        for (int i = 0; i < ITEMS; ++i) CHECK(state.columns.inside[a][i] == other.columns.inside[a][i]);
     }
 }
 

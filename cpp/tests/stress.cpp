@@ -134,18 +134,18 @@ struct Result {
 
 Result play(int number) {
     const Game game(number);
-    const Precision precision = {1e-4, 150, 1e-6};
+    const Settings settings = {1e-4, 150, 1e-6};
     const int n = static_cast<int>(game.setting.items());
     Result result;
     if (game.judged) {
         std::vector<double> adversary(n), predictor(n);
-        const Verdict verdict = judge(game.setting, game.scores.data(), precision, game.alpha.view(), game.beta.view(),
+        const Verdict verdict = judge(game.setting, game.scores.data(), settings, game.alpha.view(), game.beta.view(),
                                       adversary.data(), predictor.data());
         result = {verdict.upper, verdict.lower, verdict.iterations, false};
     } else {
         // The canonical order is the caller's matter: falling scores before the split, and after it.
         const CanonicalScores canonical(game.scores.data(), n, game.setting.split);
-        Attempt found = attempt(game.setting, canonical.scores, precision);
+        Attempt found = attempt(game.setting, canonical.scores, settings);
         result = {found.gap, 0.0, found.iterations, false};
         for (Strategy* strategy : {&found.adversary, &found.predictor}) {
             clean(strategy->sizes.data(), strategy->weights.data(), strategy->marginals.numbers.data(),

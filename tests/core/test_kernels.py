@@ -8,7 +8,7 @@ import pytest
 
 from core.builds import ROOT, built, instruction_sets, run
 
-SUBJECTS = ("blending", "border", "growth", "items", "merging", "newton", "pricing", "vectors")
+SUBJECTS = ("border", "growth", "items", "merging", "newton", "pricing", "vectors")
 CASES = [
     (subject, case)
     for subject in SUBJECTS

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metricfit import _core
-from metricfit.game import (
-    Game,
-    Strategy,
-    adversary_values,
-    bounds,
-    clean,
-    make_feasible,
-    predictor_values,
-)
+from metricfit.game import Game, Strategy, adversary_values, make_feasible, predictor_values
 from metricfit.game.payoff import Payoff
 from metricfit.game.tables import tables_at
-from metricfit.solving.solution import Answer
+from metricfit.solving.certificate import better_of, certificate, plain_answer
+from metricfit.solving.solution import Answer, has_converged
 
 from .grouping import first_blocks, refined_blocks, sizes_to_try
 from .restriction import chain_order, opening_sizes, restrict, whole_setting
@@ -37,6 +30,9 @@ MOST_BLOCKS = 4000
 
 ATTEMPTS = ((1e-6, 1), (1e-8, 4), (1e-4, 4))
 """What is added to the curvature in the Newton step, and how many times ``max_iter`` steps are allowed."""
+
+BROKE_DOWN = "the interior point method broke down"
+STALLED = "the interior point method stalled and was run again with more steps and another regularisation"
 
 FIRST_TARGET, SECOND_TARGET = 0.99, 0.1
 """Shares of the tolerance that are aimed at: cleaning takes a little, meeting constraints may take much."""
@@ -118,71 +114,52 @@ def judge_fast(
 
 
 def _solve_items(game: Game, tol: float, max_iter: int) -> Answer:
+    """Keep the best strategy of each player, until they prove a gap of ``tol`` together."""
     setting, blocks = whole_setting(game.metric, game.n, game.split), np.arange(game.n + 1)
-    iterations = 0
-    answer = None
+    best, iterations, note = None, 0, ""
     for target in (FIRST_TARGET * tol, SECOND_TARGET * tol):
-        best, steps, note = _attempts(game, setting, blocks, target, target, max_iter)
-        iterations += steps
-        if not np.isfinite(best.gap):
-            break
-        answer = Answer(best.adversary, best.predictor, best.multipliers, iterations, note)
-        if best.gap <= target and _survives(game, answer, tol):
-            return answer
-    return answer or _plain_answer(game, iterations)
-
-
-def _survives(game: Game, answer: Answer, tol: float) -> bool:
-    """Whether the gap stays below ``tol`` when strategies are cleaned and meet the constraints."""
-    predictor = make_feasible(game.gain, game.offset, game.split, clean(answer.predictor))
-    lower, upper = bounds(game, clean(answer.adversary), answer.multipliers, predictor)
-    return upper - lower <= tol
-
-
-class _Attempt(NamedTuple):
-    gap: float  # in the restricted game
-    iterations: int
-    multipliers: Floats
-    adversary: Strategy
-    predictor: Strategy
+        for regularisation, patience in ATTEMPTS:
+            gap, answer = _attempt(game, setting, blocks, target, patience * max_iter, regularisation)
+            iterations += answer.iterations
+            if np.isfinite(gap):
+                found = certificate(game, answer)
+                best = found if best is None else better_of(best, found)
+                if has_converged(best.gap, tol):
+                    return Answer(best.adversary, best.predictor, best.multipliers, iterations, note)
+            # Solved, but cleaning the strategies and meeting the constraints took too much.
+            if gap <= target:
+                break
+            note = STALLED
+    if best is None:
+        return plain_answer(game, iterations, BROKE_DOWN)
+    return Answer(best.adversary, best.predictor, best.multipliers, iterations, note)
 
 
 def _attempt(
     game: Game, setting: _core.Setting, blocks: Ints, target: float, steps: int, regularisation: float
-) -> _Attempt:
+) -> tuple[float, Answer]:
+    """Run the interior point method once; return the gap in the restricted game and what has it."""
     gap, iterations, multipliers, adversary, predictor = _core.attempt(
         setting, game.scores, target, steps, regularisation
     )
-    return _Attempt(gap, iterations, multipliers, Strategy(*adversary, blocks), Strategy(*predictor, blocks))
+    return gap, Answer(Strategy(*adversary, blocks), Strategy(*predictor, blocks), multipliers, iterations)
 
 
 def _attempts(
-    game: Game, setting: _core.Setting, blocks: Ints, target: float, enough: float, max_iter: int
-) -> tuple[_Attempt, int, str]:
-    """Aim at a gap of ``target``, with one regularisation after the other until one is ``enough``."""
-    best, iterations, note = None, 0, ""
+    game: Game, setting: _core.Setting, blocks: Ints, tol: float, max_iter: int
+) -> tuple[float, Answer]:
+    """Aim at half the tolerance, with one regularisation after the other; return the best attempt."""
+    least, best, iterations, note = np.inf, None, 0, ""
     for regularisation, patience in ATTEMPTS:
-        attempt = _attempt(game, setting, blocks, target, patience * max_iter, regularisation)
-        iterations += attempt.iterations
-        if best is None or attempt.gap < best.gap:
-            best = attempt
-        if attempt.gap <= enough:
+        gap, answer = _attempt(game, setting, blocks, 0.5 * tol, patience * max_iter, regularisation)
+        iterations += answer.iterations
+        if best is None or gap < least:
+            least, best = gap, answer
+        if gap <= 0.8 * tol:
             break
-        note = (
-            "the interior point method stalled and was run again with more steps and another regularisation"
-        )
+        note = STALLED
     assert best is not None
-    return best, iterations, note
-
-
-def _plain_answer(game: Game, iterations: int) -> Answer:
-    """Return two players that pick the positive scores, when everything else failed."""
-    chosen = game.scores > 0.0
-    size = np.array([np.count_nonzero(chosen)])
-    both = Strategy(size, np.ones(1), chosen[None, :].astype(np.float64), np.arange(game.n + 1))
-    predictor = make_feasible(game.gain, game.offset, game.split, both)
-    note = "the interior point method broke down"
-    return Answer(both, predictor, np.zeros(game.gain.shape[0]), iterations, note)
+    return least, replace(best, iterations=iterations, note=note)
 
 
 def _solve_blocks(game: Game, tol: float, max_iter: int) -> Answer:
@@ -203,22 +180,23 @@ def _solve_blocks(game: Game, tol: float, max_iter: int) -> Answer:
         chain = np.searchsorted(rows, ends)
         setting = restrict(game, blocks, order, tables, rows, columns, chain, opening)
         # More attempts with blocks that may be refined later would take longer than the refinement.
-        best, steps, note = _attempts(game, setting, blocks, 0.5 * tol, 0.8 * tol, max_iter)
-        iterations += steps
-        if not np.isfinite(best.gap):
-            return answer or _plain_answer(game, iterations)
-        adversary, multipliers = best.adversary, best.multipliers
-        predictor = make_feasible(game.gain, game.offset, game.split, best.predictor)
-        reached = float(predictor_values(game, adversary, multipliers).max())
+        gap, found = _attempts(game, setting, blocks, tol, max_iter)
+        iterations += found.iterations
+        found = replace(found, iterations=iterations)
+        if not np.isfinite(gap):
+            return answer or plain_answer(game, iterations, BROKE_DOWN)
+        adversary = found.adversary
+        predictor = make_feasible(game.gain, game.offset, game.split, found.predictor)
+        reached = float(predictor_values(game, adversary, found.multipliers).max())
         answers = adversary_values(game, predictor)
         if answer is None:
-            answer = Answer(adversary, predictor, multipliers, iterations, note)
+            answer = replace(found, predictor=predictor)
         if reached < upper:
             upper = reached
-            answer = Answer(adversary, answer.predictor, multipliers, iterations, note)
+            answer = replace(found, predictor=answer.predictor)
         if answers.min() > lower:
             lower = float(answers.min())
-            answer = Answer(answer.adversary, predictor, answer.multipliers, iterations, note)
+            answer = replace(answer, predictor=predictor, iterations=iterations, note=found.note)
         if upper - lower <= tol:
             return answer
         near = np.union1d(near, [*adversary.sizes[adversary.weights > 0.0], answers.argmin()])
