@@ -216,6 +216,10 @@ constexpr int NEARLY_SORTED = 8;
 constexpr int MOST_LEVELS = 12;
 // The same where a warp looks for the level and sorts nothing. A guard.
 constexpr int MOST_HALVINGS = 60;
+// Levels after the first that a bound which is enough is still improved by, unless it is off by one item at most. What a
+// strategy proves is judged by these bounds: with bounds that are just enough, one game of 570 items with recall at a
+// precision of 0.9 takes seven times as long. Games without constraints take 4 % more for it.
+constexpr int IMPROVING_LEVELS = 2;
 
 }  // namespace metricfit::parameters::pricing
 

@@ -74,7 +74,8 @@ METRICFIT_FUNCTION double least_total(const double* value, const double* weight,
         const Line line = line_at(level);
         best = larger(best, line.total);
         if (line.slope == 0.0) return best;
-        if (best >= enough || line.slope == low.slope || line.slope == high.slope) return best;
+        if (best >= enough && (std::fabs(line.slope) <= 1.0 || trial > IMPROVING_LEVELS)) return best;
+        if (line.slope == low.slope || line.slope == high.slope) return best;
         (line.slope > 0.0 ? low : high) = line;
         if (low.level > -INFINITY && high.level < INFINITY) {
             level = crossing();
