@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <vector>
 
 #include "levels.hpp"
+#include "parameters.hpp"
 #include "strategy.hpp"
 
 namespace metricfit {
@@ -35,11 +37,11 @@ inline int prefix_end(const double* marginals, int width) {
 // The value of each block and each size against a strategy, for some sizes of the other player. The tables have a row
 // for each of these, and a column for each size of the strategy.
 //
-// Rows are worked out when they are asked for: all together they take megabytes, which the system hands out page by page.
-// Most sets of a predictor are prefixes. Their total value is a running sum from the last block to the first.
+// Rows are worked out when they are asked for, and remembered unless all of them would take many megabytes, which the
+// system hands out page by page. Most sets of a predictor are prefixes. Their total value is a running sum from the last block to the first.
 class Payoffs {
 public:
-    Payoffs(ConstMatrix alpha, ConstMatrix beta, const Strategy& strategy)
+    Payoffs(ConstMatrix alpha, ConstMatrix beta, int rows, const Strategy& strategy)
         : alpha_(alpha),
           beta_(beta),
           strategy_(strategy),
@@ -47,6 +49,9 @@ public:
           zeros_(strategy.marginals.columns, 0.0),
           of_prefixes_(strategy.marginals.columns + 1) {
         const int width = strategy.marginals.columns;
+        const std::size_t all = std::size_t(rows) * width;
+        if (all <= parameters::referee::MOST_REMEMBERED) known_.resize(rows, 0);
+        values_.reset(new double[known_.empty() ? width : all]);  // not cleared
         for (int j = 0; j < count(); ++j) {
             ends_[j] = prefix_end(strategy.marginals[j], width);
             if (ends_[j] < 0) others_.push_back(j);
@@ -59,7 +64,19 @@ public:
         return value;
     }
 
-    void block_values(int row, double* values) {
+    // Valid until another row is asked for.
+    const double* block_values(int row) {
+        if (known_.empty()) {
+            work_out(row, values_.get());
+            return values_.get();
+        }
+        double* values = values_.get() + std::size_t(row) * strategy_.marginals.columns;
+        if (!known_[row]) work_out(row, values);
+        known_[row] = 1;
+        return values;
+    }
+
+    void work_out(int row, double* values) {
         constexpr std::size_t TOGETHER = 4;  // rows of marginals that are added at a time, to read and write sums less often
         const int width = strategy_.marginals.columns;
         std::fill(of_prefixes_.begin(), of_prefixes_.end(), 0.0);
@@ -90,6 +107,8 @@ private:
     const Strategy& strategy_;
     std::vector<int> ends_, others_;
     std::vector<double> zeros_, of_prefixes_;
+    std::vector<char> known_;             // for each row, if they are remembered
+    std::unique_ptr<double[]> values_;    // of all rows, or of the last one
 };
 
 // The expected sum of the scores of the items in the set.
@@ -200,8 +219,8 @@ inline void predictor_values(ConstMatrix alpha, ConstMatrix beta, int rows, Inde
                              const Strategy& adversary, const double* multipliers, const Limits& limits, double* values) {
     const int width = adversary.marginals.columns;
     const std::vector<Index>& blocks = adversary.blocks;
-    Payoffs payoffs(alpha, beta, adversary);
-    std::vector<double> constant(rows), shift(rows, 0.0), lengths(width), worth(width);
+    Payoffs payoffs(alpha, beta, rows, adversary);
+    std::vector<double> constant(rows), shift(rows, 0.0), lengths(width);
     for (int row = 0; row < rows; ++row) {
         constant[row] = expected_score - payoffs.size_value(row);
         for (int c = 0; c < limits.count; ++c) {
@@ -211,7 +230,7 @@ inline void predictor_values(ConstMatrix alpha, ConstMatrix beta, int rows, Inde
     }
     for (int b = 0; b < width; ++b) lengths[b] = static_cast<double>(blocks[b + 1] - blocks[b]);
     const auto fill = [&](int row, double* costs) {
-        payoffs.block_values(row, worth.data());
+        const double* worth = payoffs.block_values(row);
         for (int b = 0; b < width; ++b) costs[b] = -(worth[b] + (blocks[b] < split ? shift[row] : 0.0));
     };
     const double highest = start > 0 ? *std::max_element(values, values + start) : -INFINITY;
@@ -227,20 +246,19 @@ inline void adversary_values(ConstMatrix alpha, ConstMatrix beta, int rows, Inde
                              const double* running, const Strategy& predictor, double* values) {
     const int width = predictor.marginals.columns;
     const std::vector<Index>& blocks = predictor.blocks;
-    Payoffs payoffs(alpha, beta, predictor);
+    Payoffs payoffs(alpha, beta, rows, predictor);
     std::vector<double> constant(rows);
     for (int row = 0; row < rows; ++row) constant[row] = payoffs.size_value(row);
     const double lowest = start > 0 ? *std::min_element(values, values + start) : INFINITY;
     if (running != nullptr) {
         Table block_values(rows, width);
-        for (int row = 0; row < rows; ++row) payoffs.block_values(row, block_values[row]);
+        for (int row = 0; row < rows; ++row) payoffs.work_out(row, block_values[row]);
         const LevelSearch search(block_values.view(), width, blocks.data(), scores, running);
         search.lowest_payoffs(start, rows, constant.data(), lowest, values + start);
         return;
     }
-    std::vector<double> worth(width);
     const auto fill = [&](int row, double* costs) {
-        payoffs.block_values(row, worth.data());
+        const double* worth = payoffs.block_values(row);
         for (int b = 0; b < width; ++b) {
             for (Index i = blocks[b]; i < blocks[b + 1]; ++i) costs[i] = worth[b] - scores[i];
         }
