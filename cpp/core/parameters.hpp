@@ -32,7 +32,7 @@ constexpr int MOST_KEPT = 400;
 namespace metricfit::parameters::referee {
 
 // Numbers that the referee remembers of a player's strategy: the values of all blocks for all sizes, if they are no more. With
-// constraints it asks for most of them again, which took 25 % of the time of games of 400 items; 8 MB for 1000 items.
+// constraints it asks for many of them again, about a tenth of the time of games of 400 items; 8 MB for 1000 items.
 constexpr std::size_t MOST_REMEMBERED = 2'000'000;
 
 }  // namespace metricfit::parameters::referee
