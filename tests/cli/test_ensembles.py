@@ -1,14 +1,17 @@
 """`metricfit fit` without --fast: the ensemble, what it is compared with, and what is used."""
 
 import json
+import os
 
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import cpu_count
 
 import metricfit as mf
 from cli.tables import a_table, fit, left_behind, metrics_of, run, said
-from metricfit.cli.candidates import How, TrainingRows
+from metricfit.cli.candidates import How, TrainingRows, jobs_for
+from metricfit.cli.class_candidates import class_candidates
 from metricfit.cli.decisions import Decision
 from metricfit.cli.importance import column_importance
 from metricfit.cli.model_files import load_model
@@ -170,6 +173,47 @@ def test_several_processes_train_the_same(tmp_path):
         assert result.exit_code == 0, result.output
         values.append([(one["name"], one["value"]) for one in metrics_of(tmp_path)["methods"]])
     assert values[0] == values[1]
+
+
+class Processes:
+    """Notes, in a file that all processes share, which of them fits."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def begin(self, name):
+        with self.path.open("a") as file:
+            file.write(f"{os.getpid()}\n")
+
+    def end(self, name):
+        pass
+
+
+@pytest.mark.parametrize("kinds", [2, 3])
+def test_jobs_are_processes_of_their_own(tmp_path, kinds):
+    features = np.random.default_rng(0).normal(size=(90, 2)).astype(np.float32)
+    rows = TrainingRows(features, np.arange(90) % kinds, None)
+    settings = {"cut": "empirical", "epochs": 1, "device": "cpu"}
+    if kinds == 2:
+        candidates = pair_candidates(mf.f1, rows, confidence=None, **settings)
+    else:
+        candidates = class_candidates(mf.f1.macro(), rows, **settings)
+    trees = candidates[-1]
+    for jobs in (1, 2):
+        fits = tmp_path / str(jobs)
+        trees.fit(rows, How(0, Processes(fits), tmp_path, jobs))
+        kept = list(tmp_path.glob("*.skops"))
+        assert len(kept) == 5
+        for path in kept:
+            path.unlink()
+        others = {int(line) for line in fits.read_text().split()} - {os.getpid()}
+        assert bool(others) == (jobs > 1)
+
+
+def test_large_tables_have_several_jobs():
+    rows = TrainingRows(np.zeros((10_000, 10), np.float32), np.arange(10_000) % 2, None)
+    assert jobs_for(rows, "cpu") == min(5, cpu_count())
+    assert jobs_for(rows, "cuda") == 1
 
 
 def test_a_confidence_uses_the_ensemble(tmp_path):

@@ -12,8 +12,8 @@ __all__ = ["threads_for"]
 
 # If other processes use the cores, each of some 10,000 parallel loops of gradient-boosted trees waits,
 # spinning, for a thread that is not running: 180 rows on 2 cores took 150 s instead of 0.06 s, and 30 trees
-# for 1,200 rows of 1,000 columns 38 s instead of 1.3 s. With fewer numbers in the table than this, one thread
-# fits such trees in about 15 s, which is less than may be lost by waiting.
+# for 1,200 rows of 1,000 columns 38 s instead of 1.3 s. With as many numbers in the table as this, one thread
+# fits such trees in 3 to 9 s and two idle cores in half of that, which is less than may be lost by waiting.
 MANY = 10_000_000
 # The same for a network, whose loops run over one batch. With fewer numbers in it, a step takes milliseconds
 # (ten epochs for 1,200 rows of 1,000 columns: 0.34 s with one thread, 20 s with two that have to wait).
