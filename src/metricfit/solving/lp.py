@@ -150,7 +150,7 @@ def _rows(game: Game, unit: float) -> sp.csr_array:
     offset[n] += game.gain[:, n] * game.split
     before = (np.arange(n) < game.split).astype(np.float64)[:, None]
     item = np.ones((n, 1))
-    inside = np.eye(n + 1)[:, 1:n]
+    inside = sp.csr_array(np.eye(n + 1)[:, 1:n])
 
     item_rows = [
         sp.kron(alpha[1:n, 1:n], sp.eye_array(n)),
@@ -163,7 +163,7 @@ def _rows(game: Game, unit: float) -> sp.csr_array:
         sp.csr_array((n + 1, inner * n)),
         sp.csr_array(worth),
         sp.csr_array(-np.ones((n + 1, 1))),
-        sp.csr_array(inside * counts[1:n]),
+        inside.multiply(counts[1:n]),
         sp.kron(inside, item.T),
         sp.csr_array(offset),
     ]
