@@ -183,7 +183,8 @@ def test_auto_takes_the_gpu_that_holds_the_logits_for_games_it_is_good_at():
     assert on_device(OnCuda(4096), Settings(mf.f1))  # in groups
     assert not on_device(OnCuda(128), Settings(mf.f1, group_size=None))
     assert not on_device(OnCuda(64), Settings(mf.f1, solver="fast"))
-    assert on_device(OnCuda(64), Settings(careful))
+    assert on_device(OnCuda(256), Settings(careful, group_size=None))
+    assert not on_device(OnCuda(257), Settings(careful, group_size=None))
     assert not on_device(OnCuda(64), Settings(impossible))  # the host says which constraint cannot be met
     assert on_device(OnCuda(64), Settings(impossible, infeasible="skip"))
     assert not on_device(OnCuda(0), Settings(mf.f1))

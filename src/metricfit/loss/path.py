@@ -9,8 +9,12 @@ from metricfit.loss.settings import DEVICE, Settings
 
 __all__ = ["on_device"]
 
-DEVICE_ITEMS = 64
-"""Largest game that "auto" plays on a GPU: single games of 128 items were faster on the host of an H200."""
+DEVICE_ITEMS, CONSTRAINED_ITEMS = 64, 256
+"""Largest games that "auto" plays on a GPU, without and with constraints.
+
+Without, the 16 cores beside an H200 were faster at 128 items, for 1 to 64 games. With constraints they take
+up to five times as long, the GPU hardly longer: it was faster at 256 items, the most that was measured.
+"""
 
 
 def on_device(logits: Tensor, settings: Settings) -> bool:
@@ -31,7 +35,7 @@ def on_device(logits: Tensor, settings: Settings) -> bool:
         return False
     n = logits.shape[0]
     groups = settings.group_count(n)
-    if not 0 < n <= groups * DEVICE_ITEMS:
+    if not 0 < n <= groups * (CONSTRAINED_ITEMS if settings.metric.constraints else DEVICE_ITEMS):
         return False
     if settings.metric.constraints and settings.infeasible == "error":
         # The host can raise an exception for constraints that cannot be met; the device only returns NaN.
