@@ -44,6 +44,8 @@ import metricfit as mf
 # The table: games at a time, items, sets of games that are timed in turn.
 CASES = ((256, 32, 1), (1, 128, 16), (64, 128, 4), (1, 1024, 4))
 THREADS = {32: (64, 128, 256), 128: (128, 256), 1024: (256,)}
+# Games and items for which both paths of the loss are timed.
+PATHS = tuple((count, n) for n in (32, 64, 128, 256) for count in (1, 4, 8, 16, 32, 64) if count * n <= 8192)
 # Sizes that fill the threads of a warp, and sizes that do not.
 AGREEMENT = ((8, 64), (32, 64), (33, 64), (128, 32))
 
@@ -111,16 +113,14 @@ def host_stage(report: Report, device: torch.device, quick: bool) -> None:
     report.add("training", lambda: training_section(device, 1 if quick else 12))
     for count, n, sets in cases:
         report.add(f"cpu {count}x{n}", lambda c=count, n=n, s=sets: cpu_row("f1", c, n, s))
-        for solver in ("fast", "device"):
-            report.add(f"loss {count}x{n} {solver}", lambda v=solver, c=count, n=n: loss_row(v, c, n, device))
-    # Constraints that can always be met are solved on the GPU, too.
-    constrained = mf.precision_at_recall(0.8)
-    for count, n in ((2, 8),) if quick else ((64, 32), (64, 128)):
-        report.add(
-            f"loss {count}x{n} constrained", lambda c=count, n=n: loss_row("auto", c, n, device, constrained)
-        )
-    if not quick:
-        report.add("loss 1x4096 auto", lambda: loss_row("auto", 1, 4096, device))
+    # What "auto" has to choose from, without and with constraints.
+    for metric in (mf.f1, mf.precision_at_recall(0.8)):
+        for count, n in ((2, 8),) if quick else PATHS:
+            for solver in ("fast", "device"):
+                report.add(
+                    f"loss {metric.name} {count}x{n} {solver}",
+                    lambda v=solver, c=count, n=n, m=metric: loss_row(v, c, n, device, m),
+                )
     for n, games in ((8, 1),) if quick else ((32, 4), (128, 2)):
         report.add(f"ap-perf {n}", lambda n=n, g=games: rival_row(n, g))
 
@@ -130,7 +130,7 @@ def machine(device: torch.device) -> dict[str, Any]:
 
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.processor()
     return {
-        "device": name,
+        "processor": name,
         "cores": os.cpu_count(),
         "python": platform.python_version(),
         "torch": torch.__version__,
