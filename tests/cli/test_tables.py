@@ -148,9 +148,8 @@ def test_labels_beside_gaps_are_written_as_in_the_file(values, labels):
 
 
 def test_too_many_columns_of_text_are_refused_before_they_are_encoded(tmp_path):
-    table = a_table(120)
-    texts = {f"said{i}": [f"{i} and {row}" for row in range(60)] * 2 for i in range(100)}
-    table.assign(**texts).to_csv(tmp_path / "table.csv", index=False)
+    texts = pd.DataFrame({f"said{i}": [f"{i} and {row}" for row in range(60)] * 2 for i in range(100)})
+    pd.concat([a_table(120), texts], axis=1).to_csv(tmp_path / "table.csv", index=False)
     result = fit(tmp_path)
     assert result.exit_code == 2
     assert "102 columns hold text or dates: since, note, " in said(result)

@@ -12,7 +12,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from skrub import StringEncoder, TableVectorizer
+from skrub import StringEncoder, TableVectorizer, ToDatetime
 
 from metricfit.cli.gaps import is_dates, is_gap, to_numbers
 from metricfit.cli.mistakes import UserMistakeError, did_you_mean, listed
@@ -134,6 +134,7 @@ def fit_encoder(table: pd.DataFrame, seed: int) -> tuple[Any, Columns]:
         fitted = columns.named_transformers_[COLUMN_STEPS[-1]]
         kinds |= {name: _kind(fitted, name) for name in others}
         formats = _formats(fitted, kinds)
+        _name_types(fitted)
     return encoder, Columns(kinds, categories, formats)
 
 
@@ -167,6 +168,14 @@ def _formats(vectorizer: TableVectorizer, kinds: dict[str, Kind]) -> dict[str, s
             if getattr(step, "format_", None):
                 found[name] = str(step.format_)
     return found
+
+
+def _name_types(vectorizer: TableVectorizer) -> None:
+    """Keep the type of dates by its name, which means the same: skops before 0.16 cannot read a time zone."""
+    for steps in vectorizer.all_processing_steps_.values():
+        for step in steps:
+            if isinstance(step, ToDatetime):
+                step.output_dtype_ = str(step.output_dtype_)
 
 
 def _dates(name: str, column: pd.Series[Any], written: str | None) -> pd.Series[Any]:

@@ -28,8 +28,6 @@ __all__ = ["model_networks", "model_trees", "other_versions", "read_encoder", "w
 # The types in an encoder besides those of scikit-learn and NumPy. A file with any other is refused.
 ENCODER_TYPES = frozenset(
     ["numpy.dtype"]
-    # The type of dates with an offset to UTC.
-    + ["datetime.timedelta", "datetime.timezone", "pandas.DatetimeTZDtype"]
     # A list of the columns that are left over, in scikit-learn 1.6.
     + ["sklearn.compose._column_transformer._RemainderColsList"]
     + [
