@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import metricfit as mf
-from metricfit.sklearn import best_cut, cut_at, expected_cut
+from metricfit.sklearn import BetaCalibration, best_cut, cut_at, expected_cut
 from metricfit.sklearn.cuts import cut_by
 
 TABLES = st.lists(
@@ -94,3 +94,13 @@ def test_labels_and_probabilities_of_another_kind_are_refused():
     for chances in ([0.8], [[0.2, 0.8], [0.7, 0.3]], [1.5, 0.1], [np.nan, 0.1]):
         with pytest.raises(ValueError, match="probabilities must be 2 numbers from 0 to 1"):
             expected_cut(mf.f1, [0.4, 0.1], [1, 0], chances)
+
+
+def test_a_calibration_checks_its_rows_as_a_cut_does():
+    for scores, labels, sentence in (
+        ([0.4, 0.1], ["yes", "no"], "labels must be 0 and 1; give"),
+        ([0.4, np.nan], [1, 0], "some scores are nan"),
+        ([0.4], [1, 0], "as many scores as labels"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            BetaCalibration.fit(scores, labels)

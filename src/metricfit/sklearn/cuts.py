@@ -9,7 +9,7 @@ from metricfit import Metric, get_metric
 from metricfit.sklearn.cut_curve import Cut, CutCurve, CutRule
 from metricfit.sklearn.inputs import refuse_masked
 
-__all__ = ["best_cut", "cut_at", "cut_by", "expected_cut", "expected_value"]
+__all__ = ["best_cut", "checked_rows", "cut_at", "cut_by", "expected_cut", "expected_value"]
 
 FloatArray = npt.NDArray[np.float64]
 NOT_LABELS = "labels must be 0 and 1; give (labels == positive).astype(int)"
@@ -43,7 +43,7 @@ def cut_at(
     >>> cut_at(mf.precision.subject_to(mf.recall >= 0.75), [2.0, 1.0, -1.0], [1, 0, 1])
     Cut(threshold=0.0, value=0.5, violation=0.25)
     """
-    scores, labels, weights = _checked(scores, labels, weights)
+    scores, labels, weights = checked_rows(scores, labels, weights)
     return CutCurve.of(scores, labels, weights, np.array([threshold], dtype=np.float64)).at(
         get_metric(metric), 0
     )
@@ -76,7 +76,7 @@ def best_cut(
     >>> best_cut(mf.f1, [3.0, 2.0, 1.0, 0.0], [1, 0, 1, 0])
     Cut(threshold=0.5, value=0.8, violation=0.0)
     """
-    scores, labels, weights = _checked(scores, labels, weights)
+    scores, labels, weights = checked_rows(scores, labels, weights)
     return CutCurve.of(scores, labels, weights, limits=limits).best(get_metric(metric))
 
 
@@ -116,7 +116,7 @@ def expected_cut(
     Cut(threshold=1.5, value=0.5, violation=0.0)
     """
     metric = get_metric(metric)
-    scores, labels, weights = _checked(scores, labels, weights)
+    scores, labels, weights = checked_rows(scores, labels, weights)
     chances = np.asarray(probabilities, dtype=np.float64)
     if chances.shape != scores.shape or not ((chances >= 0) & (chances <= 1)).all():
         raise ValueError(
@@ -174,13 +174,20 @@ def expected_value(
     >>> round(expected_value(mf.precision, [2.0, 1.0, -1.0], [0.9, 0.5, 0.1]), 2)
     0.7
     """
-    scores, chances, weights = _checked(scores, probabilities, weights)
+    scores, chances, weights = checked_rows(scores, probabilities, weights)
     return CutCurve.of(scores, chances, weights, np.array([threshold], dtype=np.float64)).at(metric, 0).value
 
 
-def _checked(
+def checked_rows(
     scores: npt.ArrayLike, labels: npt.ArrayLike, weights: npt.ArrayLike | None
 ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+    """Return scores, labels and weights as arrays, or raise an error that says what is wrong with them.
+
+    Examples
+    --------
+    >>> checked_rows([2.0, 1.0], [True, False], None)
+    (array([2., 1.]), array([1., 0.]), None)
+    """
     refuse_masked(scores=scores, labels=labels, weights=weights)
     labels = np.asarray(labels)
     if labels.dtype.kind not in "biuf" and not np.isin(labels, (0, 1)).all():
