@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from sklearn.metrics import f1_score
 
-import metricfit as mf
 from cli.tables import fit, metrics_of, run, said
 from metricfit.cli.model_files import load_model
 
@@ -178,8 +177,11 @@ def test_labels_of_every_kind_come_back_as_they_were(names, tmp_path):
 
 MISTAKES = {
     "no average": (["--metric", "f1"], "Take --metric macro-f1"),
-    "accuracy": (["--metric", "accuracy"], "Take --metric weighted-recall, which is the share of rows"),
-    "its other name": (["--metric", "micro f1"], "Take --metric weighted-recall, which is the share of rows"),
+    "micro average": (["--metric", "micro f1"], "Take --metric accuracy, which is the share of rows"),
+    "which values": (
+        ["--metric", "f1"],
+        "has 3 values (blue, größer, red), and f1 is for two",
+    ),
     "another average": (["--metric", "samples f1"], "take --metric macro-f1 or weighted-f1"),
     "constraints": (["--metric", "macro-f1", "--subject-to", "recall >= 0.8"], "Leave out --subject-to"),
     "a size": (["--metric", "precision@10"], "is for a target of two values"),
@@ -197,10 +199,22 @@ def test_what_is_for_two_classes_is_refused_with_what_to_do(name, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("name", ["weighted-recall", "micro-f1"])
-def test_the_metric_that_is_named_instead_of_accuracy_is_the_share_of_correct_rows(name):
-    truth, predicted = np.random.default_rng(0).integers(0, 4, size=(2, 100))
-    assert mf.get_metric(name).score(truth, predicted) == pytest.approx((truth == predicted).mean())
+@pytest.mark.parametrize("fast", [True, False])
+def test_accuracy_is_the_share_of_correct_rows(fast, tmp_path):
+    flowers(120).to_csv(tmp_path / "table.csv", index=False)
+    result = fit(tmp_path, "--metric", "accuracy", target="kind", fast=fast)
+    assert result.exit_code == 0, result.output
+    found = metrics_of(tmp_path)
+    assert found["metric"] == "accuracy"
+    for method in found["methods"]:
+        cells = np.array(method["confusion"])
+        assert method["value"] == pytest.approx(np.trace(cells) / cells.sum())
+        assert method["interval"][0] <= method["value"] <= method["interval"][1]
+        assert set(method["per_class"]) == {"precision", "recall"}
+    assert all(0.0 <= method["held_out"] <= 1.0 for method in found["methods"])
+    said_of_table = json.loads(run("evaluate", tmp_path / "run", tmp_path / "table.csv", "--json").output)
+    cells = np.array(said_of_table["confusion"])
+    assert said_of_table["value"] == pytest.approx(np.trace(cells) / cells.sum()) == said_of_table["accuracy"]
 
 
 def test_classes_without_enough_rows_are_refused(tmp_path):

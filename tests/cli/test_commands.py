@@ -281,6 +281,14 @@ def test_existing_files_are_not_overwritten_without_the_option(trained, tmp_path
     assert out.read_text() == "ten years of work"
 
 
+@pytest.mark.parametrize("name", ["p.parquet", "p.csv.gz", "p.JSON", "p.tsv", "p.xlsx"])
+def test_predictions_are_not_written_as_csv_under_the_name_of_another_format(trained, tmp_path, name):
+    result = run("predict", trained / "run", trained / "table.csv", "--out", tmp_path / name)
+    assert result.exit_code == 2
+    assert f"not what {name} promises; choose a name such as p.csv" in said(result)
+    assert left_behind(tmp_path) == []
+
+
 def test_a_run_is_replaced_when_asked(tmp_path):
     a_table().to_csv(tmp_path / "table.csv", index=False)
     assert fit(tmp_path, epochs=1).exit_code == 0

@@ -130,6 +130,21 @@ def test_dates_and_codes_are_not_taken_for_numbers(tmp_path, values):
     assert notes == []
 
 
+@pytest.mark.parametrize(
+    ("labels", "asked", "positive"),
+    [
+        ([0.0, 1.0], "0.0", 0.0),
+        ([0, 1], "1.0", 1),
+        ([False, True], "false", False),
+        (["Bad", "ok"], "bad", "Bad"),
+    ],
+    ids=str,
+)
+def test_the_positive_label_may_be_asked_for_as_the_file_writes_it(labels, asked, positive):
+    _, target, _ = take_target(pd.DataFrame({"a": range(10), "y": labels * 5}), "y", asked)
+    assert target.positive == positive
+
+
 @pytest.mark.parametrize(("first", "second", "positive"), ["YNY", "nyy", "tft", "FTT", "yxx", "tuu"])
 def test_y_and_t_are_positive_beside_n_and_f_only(first, second, positive):
     _, target, _ = target_of([first] * 7 + [second] * 6)

@@ -160,7 +160,12 @@ def test_bad_classes_are_refused_with_a_message(loss):
     logits, targets = some_classes(4, 3)
     cases = [
         (logits, torch.tensor([0, 1, 2, 3]), ValueError, "must be classes from 0 to 2, but one is 3"),
-        (logits, torch.tensor([0, 1, 2, -1]), ValueError, "must be classes from 0 to 2, but one is -1"),
+        (
+            logits,
+            torch.tensor([0, 1, 2, -1]),
+            ValueError,
+            "but one is -1; leave such entries out by ignore_index=-1",
+        ),
         (logits, targets.double(), TypeError, "must be integers, not torch.float64"),
         (logits[:, :2], targets % 2, ValueError, "pass the difference logits[:, 1] - logits[:, 0]"),
     ]

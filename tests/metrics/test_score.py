@@ -132,6 +132,14 @@ def test_labels_may_be_of_any_type_that_holds_zero_and_one(kind):
     assert mf.accuracy.score(y, p) == 0.75
 
 
+@pytest.mark.parametrize(("labels", "pos_label"), [(["no", "yes"], "Yes"), ([0, 1], "1"), (["0", "1"], 1)])
+def test_a_positive_label_that_does_not_occur_is_refused(labels, pos_label):
+    with pytest.raises(ValueError, match="is none of the labels, such as"):
+        mf.f1.score(labels, labels, pos_label=pos_label)
+    # A fold may lack it.
+    assert mf.f1.score(labels[:1], labels[:1], pos_label=pos_label) == 1.0
+
+
 @pytest.mark.parametrize(
     ("y", "p", "phrase"),
     [

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import metricfit as mf
-from metricfit.sklearn import best_cut, cut_at, expected_cut
+from metricfit.sklearn import BetaCalibration, best_cut, cut_at, expected_cut
 from metricfit.sklearn.cuts import cut_by
 
 TABLES = st.lists(
@@ -77,3 +77,30 @@ def test_each_rule_cuts_where_it_says():
 def test_scores_without_labels_are_refused():
     with pytest.raises(ValueError, match="as many scores as labels"):
         best_cut(mf.f1, [1.0, 2.0], [1])
+
+
+def test_a_metric_may_be_given_by_its_name():
+    scores, labels = [3.0, 2.0, 1.0, 0.0], [1, 0, 1, 0]
+    assert cut_at("f1", scores, labels, 0.5) == cut_at(mf.f1, scores, labels, 0.5)
+    assert best_cut("f1", scores, labels) == best_cut(mf.f1, scores, labels)
+    chances = [0.9, 0.7, 0.3, 0.1]
+    assert expected_cut("f1", scores, labels, chances) == expected_cut(mf.f1, scores, labels, chances)
+
+
+def test_labels_and_probabilities_of_another_kind_are_refused():
+    with pytest.raises(ValueError, match="labels must be 0 and 1; give"):
+        best_cut(mf.f1, [0.4, 0.1], ["yes", "no"])
+    assert best_cut(mf.f1, [0.4, 0.1], np.array([True, False], dtype=object)).value == 1.0
+    for chances in ([0.8], [[0.2, 0.8], [0.7, 0.3]], [1.5, 0.1], [np.nan, 0.1]):
+        with pytest.raises(ValueError, match="probabilities must be 2 numbers from 0 to 1"):
+            expected_cut(mf.f1, [0.4, 0.1], [1, 0], chances)
+
+
+def test_a_calibration_checks_its_rows_as_a_cut_does():
+    for scores, labels, sentence in (
+        ([0.4, 0.1], ["yes", "no"], "labels must be 0 and 1; give"),
+        ([0.4, np.nan], [1, 0], "some scores are nan"),
+        ([0.4], [1, 0], "as many scores as labels"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            BetaCalibration.fit(scores, labels)

@@ -1,18 +1,24 @@
 """The ensemble with the rows and labels that strangers bring, and with a training that is stopped."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from skorch.callbacks import Callback
 
+import metricfit as mf
 from metricfit.sklearn import MetricClassifier, MetricEnsemble
+from metricfit.sklearn.defaults import default_members
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +33,48 @@ def quick(estimators=None, **settings):
         [("linear", LogisticRegression()), ("bayes", GaussianNB())] if estimators is None else estimators
     )
     return MetricEnsemble(members, **{"cv": 3, "random_state": 0, **settings})
+
+
+NUMBERS_AS_OBJECTS = {
+    "decimals, as a database has them": lambda X: X.map(lambda value: Decimal(repr(value))),
+    "objects": lambda X: X.astype(object),
+    "objects with gaps": lambda X: X.astype(object).where(X > -2.0, None),
+    "objects with pandas' own gaps": lambda X: X.astype(object).where(X > -2.0, pd.NA),
+    "an array with them": lambda X: X.astype(object).where(X > -2.0, pd.NA).to_numpy(),
+}
+
+
+@pytest.mark.parametrize("kind", NUMBERS_AS_OBJECTS)
+def test_columns_of_number_objects_are_numbers(data, kind):
+    X, y = data
+    table = NUMBERS_AS_OBJECTS[kind](pd.DataFrame(X).round(2))
+    members = default_members(mf.f1, table, y)
+    assert [len(columns) for _, _, columns in members[0][1]["table"].transformers] == [6, 0]
+    model = MetricEnsemble(members[1:], cv=2, random_state=0).fit(table, y)
+    assert roc_auc_score(y, model.oof_) > 0.7
+
+
+def test_categories_that_are_whole_numbers_may_come_back_as_floats(data):
+    X, y = data
+    table = pd.DataFrame({"plan": (X[:, 0] > 0).astype(int), "size": X[:, 1]}).astype({"plan": "category"})
+    model = MetricEnsemble(cv=2, random_state=0).fit(table, y)
+    np.testing.assert_array_equal(model.predict(table.astype({"plan": float})), model.predict(table))
+
+
+@pytest.mark.parametrize("value", [np.inf, 1e300])
+def test_a_number_too_large_to_standardise_is_named(data, value):
+    X, y = data
+    with pytest.raises(ValueError, match=f"X holds {value:g}".replace("+", r"\+") + ", which is too large"):
+        MetricEnsemble(cv=2, random_state=0).fit(np.where(X > 3.0, value, X), y)
+
+
+@pytest.mark.parametrize("model", [MetricClassifier(), MetricEnsemble()], ids=["classifier", "ensemble"])
+def test_frames_that_cannot_be_taken_apart_are_refused(model, data):
+    X, y = data
+    with pytest.raises(ValueError, match="X has two columns named 'a'; rename one of them"):
+        clone(model).fit(pd.DataFrame(X, columns=list("abcdea")), y)
+    with pytest.raises(TypeError, match=r"a lazy frame, which has no rows yet; give X.collect\(\)"):
+        clone(model).fit(pl.DataFrame(X).lazy(), y)
 
 
 def test_columns_without_a_number_can_be_fitted():

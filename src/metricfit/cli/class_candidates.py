@@ -21,10 +21,12 @@ from metricfit.cli.candidates import Candidate, FittedCandidate, How, TrainingRo
 from metricfit.cli.class_decisions import ClassChoice, ClassModels
 from metricfit.cli.decisions import Decision, scores
 from metricfit.cli.kept_models import KeptModels
+from metricfit.report import class_metric_name
 from metricfit.sklearn import Cut, MetricClassifier
 from metricfit.sklearn.cut_curve import CutRule
 from metricfit.sklearn.decisions import ClassDecision
 from metricfit.sklearn.defaults import default_members
+from metricfit.sklearn.targets import averaged_score
 from metricfit.sklearn.threads import threads_for
 
 __all__ = ["ClassEnsemble", "ClassModel", "class_candidates", "class_value", "shown_name"]
@@ -152,15 +154,15 @@ def class_value(metric: mf.Metric, codes: IntArray, predicted: IntArray, weights
     >>> class_value(mf.f1.macro(), np.arange(3), np.arange(3), None).value
     1.0
     """
-    return Cut(0.0, float(metric.score(codes, predicted, sample_weight=weights)), 0.0)
+    return Cut(0.0, averaged_score(metric, codes, predicted, weights), 0.0)
 
 
 def shown_name(metric: mf.Metric) -> str:
-    """Return what a metric with an average is called, or "the metric" if that is long.
+    """Return what a metric of classes is called, or "the metric" if that is long.
 
     Examples
     --------
     >>> shown_name(mf.f1.macro())
     'macro f1'
     """
-    return f"{metric.average} {metric.name}" if len(metric.name) <= 30 else "the metric"
+    return class_metric_name(metric) if len(metric.name) <= 30 else "the metric"

@@ -20,11 +20,14 @@ from metricfit.cli.mistakes import UserMistakeError, listed
 from metricfit.cli.parts import Parts
 from metricfit.cli.tables import ClassTarget, label_text
 from metricfit.cli.training import Way
-from metricfit.report import ClassComparison, Method
+from metricfit.report import ClassComparison, Method, class_metric_name
 from metricfit.sklearn import Cut, MetricClassifier
 from metricfit.sklearn.decisions import ClassDecision
 
 __all__ = ["ClassTask"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +49,13 @@ class ClassTask:
                 f"--confidence is for a target of two values, and {target.name} has {len(target.classes)}; "
                 f"leave it out."
             )
-        return cls(class_metric(asked, target.name, len(target.classes)), target, options)
+        names = [label_text(label) for label in target.classes]
+        return cls(class_metric(asked, target.name, names), target, options)
 
     @property
     def metric_name(self) -> str:
         """What the report calls the metric."""
-        return f"{self.metric.average} {self.metric.name}"
+        return class_metric_name(self.metric)
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -93,6 +97,10 @@ class ClassTask:
         margins = np.tile(np.eye(len(self.classes))[largest], (len(parts.test_codes), 1))
         name = f"always {self.classes[largest]}"
         return Method(name, margins, [], 1, 0.0, 0.0, held_out=cut.value, constant=True), cut
+
+    def score(self, codes: IntArray, predicted: IntArray, weights: FloatArray | None) -> float:
+        """Return the metric of a prediction."""
+        return class_value(self.metric, codes, predicted, weights).value
 
     def labels(self) -> dict[str, Any]:
         """Return the classes."""

@@ -38,7 +38,7 @@ def evaluate_table(
     wanted = read_metric(metric or model.metric)
     rows, notes = read_table(table, reading)
     if isinstance(model.decision, ClassChoice):
-        wanted = class_metric(wanted, model.target, len(model.classes))
+        wanted = class_metric(wanted, model.target, [label_text(label) for label in model.classes])
         return evaluate_classes(model, rows, notes, wanted, ignore_unknown=ignore_unknown, weight=weight)
     wanted = refuse_average(wanted, model.target)
     rows, labels, left_out = _labelled(rows, model)

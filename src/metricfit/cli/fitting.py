@@ -133,7 +133,7 @@ def _compared(
     if options.weight is not None:
         facts["weights"] = options.weight
     importance, about_time = column_importance(
-        model, task.metric, parts.test, parts.test_codes, parts.test_weights, seed=options.seed
+        model, task.score, parts.test, parts.test_codes, parts.test_weights, seed=options.seed
     )
     notes += about_time
     found = task.comparison(parts, (*result.methods, constant), tuple(notes), facts)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-import metricfit as mf
 from metricfit.cli.model_files import Model
 from metricfit.report import Importance
 
@@ -20,7 +20,7 @@ ONCE_SECONDS, AGAIN_SECONDS = 30.0, 5.0
 
 def column_importance(
     model: Model,
-    metric: mf.Metric,
+    score: Callable[..., float],
     table: pd.DataFrame,
     codes: npt.NDArray[np.int64],
     weights: npt.NDArray[np.float64] | None,
@@ -30,9 +30,10 @@ def column_importance(
 ) -> tuple[tuple[Importance, ...], list[str]]:
     """Return the importance of the columns that the model uses, and a note if time was short.
 
-    It is measured on at most 4000 of the test rows. Every column is shuffled once; a table with so many
-    columns that this takes longer than ``seconds`` keeps those that were measured, at least one, and the note
-    says how many. Each is shuffled twice more as long as the whole takes less than five seconds.
+    ``score`` takes labels, predictions and weights. It is measured on at most 4000 of the test rows. Every
+    column is shuffled once; a table with so many columns that this takes longer than ``seconds`` keeps those
+    that were measured, at least one, and the note says how many. Each is shuffled twice more as long as the
+    whole takes less than five seconds.
     """
     random = np.random.default_rng(seed)
     rows = random.permutation(len(table))[:ROWS]
@@ -42,7 +43,7 @@ def column_importance(
 
     def value(shuffled: pd.DataFrame) -> float:
         predicted = model.decision.predicted(model.encoded(shuffled, ignore_unknown=True))
-        return float(metric.objective.score(truth, predicted, sample_weight=counts))
+        return score(truth, predicted, counts)
 
     whole = value(part)
     begin = time.monotonic()

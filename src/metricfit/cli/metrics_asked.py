@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import metricfit as mf
-from metricfit.cli.mistakes import UserMistakeError
+from metricfit.cli.mistakes import UserMistakeError, listed
 
 __all__ = ["class_metric", "read_metric", "refuse_average"]
 
@@ -36,35 +38,40 @@ def read_metric(metric: str, subject_to: tuple[str, ...] = (), *, playable: bool
     return found
 
 
-def class_metric(metric: mf.Metric, target: str, classes: int) -> mf.Metric:
+def class_metric(metric: mf.Metric, target: str, classes: Sequence[str]) -> mf.Metric:
     """Return a metric of several classes, or raise an error that names one to use instead.
+
+    Accuracy needs no average: it is the share of rows that are predicted correctly.
 
     Examples
     --------
-    >>> class_metric(mf.f1, "species", 3)
+    >>> class_metric(mf.f1, "churn", ["no", "yes", "?"])
     Traceback (most recent call last):
         ...
-    metricfit.cli.mistakes.UserMistakeError: The target species has 3 values, and f1 is for two. \
+    metricfit.cli.mistakes.UserMistakeError: The target churn has 3 values (no, yes, ?), and f1 is for two. \
 Take --metric macro-f1, its mean over the values, or --metric weighted-f1, weighted by their rows.
     """
+    values = f"{len(classes)} values ({listed(classes)})"
     if metric.constraints:
         raise UserMistakeError(
-            f"Constraints are for a target of two values, and {target} has {classes}. Leave out "
+            f"Constraints are for a target of two values, and {target} has {values}. Leave out "
             f"--subject-to, or make a column that is 1 for one of the values and 0 otherwise."
         )
     if metric.size is not None:
         raise UserMistakeError(
-            f"{metric.name} is for a target of two values, and {target} has {classes}. Take --metric "
+            f"{metric.name} is for a target of two values, and {target} has {values}. Take --metric "
             f"macro-f1, or make a column that is 1 for one of the values and 0 otherwise."
         )
-    if metric == mf.accuracy or metric.average == "micro":
+    if metric == mf.accuracy:
+        return metric
+    if metric.average == "micro":
         raise UserMistakeError(
-            f"The target {target} has {classes} values. Take --metric weighted-recall, which is the share of "
-            f"rows that are predicted correctly, or --metric macro-f1."
+            "The micro average cannot be trained for with one value per row. Take --metric accuracy, which "
+            "is the share of rows that are predicted correctly, or --metric macro-f1."
         )
     if metric.average is None:
         raise UserMistakeError(
-            f"The target {target} has {classes} values, and {metric.name} is for two. Take --metric "
+            f"The target {target} has {values}, and {metric.name} is for two. Take --metric "
             f"macro-{metric.name}, its mean over the values, or --metric weighted-{metric.name}, weighted by "
             f"their rows."
         )

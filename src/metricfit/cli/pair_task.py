@@ -25,6 +25,9 @@ from metricfit.sklearn.top_rows import as_share
 
 __all__ = ["PairTask"]
 
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
 
 @dataclass(frozen=True, eq=False)
 class PairTask:
@@ -84,6 +87,10 @@ class PairTask:
     def constant(self, parts: Parts) -> tuple[Method, Cut]:
         """Return the better of always and never predicting the positive value."""
         return constant_method(self.metric, parts.train_codes, parts.train_weights, len(parts.test_codes))
+
+    def score(self, codes: IntArray, predicted: IntArray, weights: FloatArray | None) -> float:
+        """Return the metric of a prediction, without its constraints."""
+        return float(self.metric.objective.score(codes, predicted, sample_weight=weights))
 
     def labels(self) -> dict[str, Any]:
         """Return the two values."""

@@ -15,11 +15,13 @@ from metricfit.cli.folders import write_whole
 from metricfit.cli.metrics_asked import read_metric
 from metricfit.cli.mistakes import UserMistakeError
 from metricfit.cli.model_files import Model, load_model
-from metricfit.cli.reading import Reading, read_table
+from metricfit.cli.reading import COMPRESSED, JSON, PARQUET, Reading, read_table
 from metricfit.cli.tables import about_large_numbers
 
 __all__ = ["model_notes", "predict_table"]
 
+# No program could read a CSV file of such a name.
+OTHER_FORMATS = (*PARQUET, *JSON, *COMPRESSED, ".tsv", ".tab", ".xls", ".xlsx", ".ods")
 # A spreadsheet evaluates text that starts with one of these as a formula.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
@@ -86,6 +88,11 @@ def model_notes(model: Model) -> list[str]:
 
 
 def _check_out(out: Path, *, overwrite: bool) -> None:
+    if out.suffix.lower() in OTHER_FORMATS:
+        raise UserMistakeError(
+            f"Predictions are written as CSV, which is not what {out.name} promises; choose a name such as "
+            f"{out.name.partition('.')[0]}.csv."
+        )
     try:
         if out.exists() and not out.is_file():
             raise UserMistakeError(f"{out} is not a file that can be replaced; choose another --out.")

@@ -283,14 +283,25 @@ def _refuse_alike(name: str, values: list[str]) -> None:
 
 def _positive_text(name: str, counts: pd.Series[int], positive: str | None) -> str:
     if positive is not None:
-        if positive not in counts.index:
-            raise UserMistakeError(f"{positive} is not a value of {name}; it has {listed(counts.index)}.")
-        return positive
+        # A file may say 1.0 or true for a label that is 1 or True here.
+        for spelling in (positive, _number_text(positive), positive.casefold()):
+            for text in counts.index:
+                if spelling in (text, text.casefold()):
+                    return str(text)
+        raise UserMistakeError(f"{positive} is not a value of {name}; it has {listed(counts.index)}.")
     short = {text.strip().casefold() for text in counts.index} in ({"t", "f"}, {"y", "n"})
     for text in counts.index:
         if text.strip().casefold() in ("1", "true", "yes", *(("t", "y") if short else ())):
             return str(text)
     return str(min(counts.index, key=lambda text: (counts[text], text)))
+
+
+def _number_text(text: str) -> str:
+    """Return a number as it is written for a label, and any other text as it is."""
+    try:
+        return label_text(float(text))
+    except ValueError:
+        return text
 
 
 def _plain(value: Any) -> Any:

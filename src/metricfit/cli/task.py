@@ -53,6 +53,14 @@ class Task(Protocol[D]):
     def constant(self, parts: Parts) -> tuple[Method, Cut]:
         """Return the best answer that is the same for every row, and its score on the training rows."""
 
+    def score(
+        self,
+        codes: npt.NDArray[np.int64],
+        predicted: npt.NDArray[np.int64],
+        weights: npt.NDArray[np.float64] | None,
+    ) -> float:
+        """Return the metric of a prediction, without its constraints."""
+
     def labels(self) -> dict[str, Any]:
         """Return the values of the target, as arguments of `Model`."""
 

@@ -90,7 +90,8 @@ class Screen:
 
     def evaluate_classes(self, found: dict[str, Any]) -> None:
         """Print how good a model of several classes is on a table."""
-        self.out.print(_scores(found, f"{found['rows']} rows", "accuracy", "macro_recall"))
+        names = [name for name in ("accuracy", "macro_recall") if name != found["metric"]]
+        self.out.print(_scores(found, f"{found['rows']} rows", *names))
         classes = Table()
         for name in ("class", "rows", *found["per_class"]):
             classes.add_column(name)

@@ -116,9 +116,11 @@ def one_against_rest(
     if looks_at_values(logits) and not bool(known.all()):
         strange = targets[~known].flatten()[0].item()
         besides = "" if ignore_index is None else f", or ignore_index={ignore_index}"
+        hint = f"the logits have {classes} columns"
+        if ignore_index is None and strange < 0:
+            hint = f"leave such entries out by ignore_index={strange}"
         raise ValueError(
-            f"targets must be classes from 0 to {classes - 1}{besides}, but one is {strange}; the logits "
-            f"have {classes} columns"
+            f"targets must be classes from 0 to {classes - 1}{besides}, but one is {strange}; {hint}"
         )
     encoded = encoded.masked_fill(~known.unsqueeze(1), torch.nan)
     return Columns(_logits_of_softmax(wide) if softmax else margins(wide), encoded, True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-__all__ = ["check_tensors", "valid_entries"]
+__all__ = ["check_tensors", "how_to_recode", "valid_entries"]
 
 
 def check_tensors(**given: Any) -> None:
@@ -29,6 +30,23 @@ def check_tensors(**given: Any) -> None:
             )
         if value.layout != torch.strided:
             raise TypeError(f"{name} must be a dense tensor, not a sparse one; give {name}.to_dense()")
+
+
+def how_to_recode(target: float, ignore_index: int | None) -> str:
+    """Return what to do about a target that cannot be used; a label that is missing is no negative.
+
+    Examples
+    --------
+    >>> how_to_recode(math.nan, None)
+    'where a label is missing, give -1 as its target, and ignore_index=-1'
+    """
+    if math.isnan(target):
+        missing = -1 if ignore_index is None else ignore_index
+        return f"where a label is missing, give {missing} as its target, and ignore_index={missing}"
+    recode = "recode them, for instance as targets > 0"
+    if ignore_index is None and target < 0 and target.is_integer():
+        return f"{recode}, or leave such entries out by ignore_index={target:.0f}"
+    return recode
 
 
 def valid_entries(
@@ -54,8 +72,8 @@ def valid_entries(
     if strange.any():
         besides = "" if ignore_index is None else f", or ignore_index={ignore_index}"
         raise ValueError(
-            f"targets must be 0 or 1{besides}, but one is {targets[strange][0]:g}; recode them, for instance "
-            "as targets > 0"
+            f"targets must be 0 or 1{besides}, but one is {targets[strange][0]:g}; "
+            f"{how_to_recode(float(targets[strange][0]), ignore_index)}"
         )
     if unusable.any():
         row, column = (int(index[0]) for index in np.nonzero(unusable))

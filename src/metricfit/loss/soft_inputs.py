@@ -7,6 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from metricfit.loss.entries import how_to_recode
+
 __all__ = ["SoftBatch", "is_usable", "soft_batch", "why_not_usable"]
 
 
@@ -97,8 +99,8 @@ def why_not_usable(batch: SoftBatch, ignore_index: int | None) -> str:
     if len(strange):
         besides = "" if ignore_index is None else f", or ignore_index={ignore_index}"
         return (
-            f"targets must be between 0 and 1{besides}, but one is {strange[0].item():g}; recode them, for "
-            "instance as targets > 0"
+            f"targets must be between 0 and 1{besides}, but one is {strange[0].item():g}; "
+            f"{how_to_recode(strange[0].item(), ignore_index)}"
         )
     diverged = batch.logits[~torch.isfinite(batch.logits)]
     if len(diverged):

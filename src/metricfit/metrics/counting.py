@@ -31,9 +31,12 @@ def counts(
     """
     truth, predicted = _column(y_true, "y_true"), _column(y_pred, "y_pred")
     _refuse_other_shape(truth, predicted)
-    return _counted(
-        _positives(truth, "y_true", pos_label), _positives(predicted, "y_pred", pos_label), weights
-    )
+    actual, chosen = _positives(truth, "y_true", pos_label), _positives(predicted, "y_pred", pos_label)
+    # Labels that are all the same may be the negative one; of two, one has to be positive.
+    if pos_label is not None and not (actual.any() or chosen.any()) and (truth != truth[:1]).any():
+        one, other = truth[:1].tolist()[0], truth[truth != truth[0]].tolist()[0]
+        raise ValueError(f"pos_label={pos_label!r} is none of the labels, such as {one!r} and {other!r}")
+    return _counted(actual, chosen, weights)
 
 
 def label_counts(y_true: npt.ArrayLike, y_pred: npt.ArrayLike, weights: Weights | None) -> list[Counts]:

@@ -1,7 +1,7 @@
 """Comparisons of classifiers by a metric, and the page that shows them."""
 
 from metricfit.report.bootstrap import Interval, difference_interval, score_interval
-from metricfit.report.class_comparison import ClassComparison
+from metricfit.report.class_comparison import ClassComparison, class_metric_name
 from metricfit.report.comparison import ColumnReport, Comparison, Importance, Method, in_words
 from metricfit.report.page import render
 
@@ -12,6 +12,7 @@ __all__ = [
     "Importance",
     "Interval",
     "Method",
+    "class_metric_name",
     "difference_interval",
     "in_words",
     "render",

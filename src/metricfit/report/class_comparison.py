@@ -14,7 +14,7 @@ from metricfit.report.bootstrap import Interval
 from metricfit.report.class_bootstrap import class_difference_interval, class_score_interval
 from metricfit.report.comparison import Comparison, Method
 
-__all__ = ["ClassComparison"]
+__all__ = ["ClassComparison", "class_metric_name"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -23,7 +23,7 @@ FloatArray = npt.NDArray[np.float64]
 class ClassComparison(Comparison):
     """Several classifiers on the same test rows, of more than two classes.
 
-    Labels are the numbers of classes, and the metric has an average.
+    Labels are the numbers of classes. The metric has an average, or is accuracy: the share of correct rows.
 
     Attributes
     ----------
@@ -43,7 +43,17 @@ class ClassComparison(Comparison):
     @property
     def name(self) -> str:
         """What the metric is called."""
-        return f"{self.metric.average} {self.metric.name}"
+        return class_metric_name(self.metric)
+
+    @property
+    def class_metrics(self) -> tuple[Metric, ...]:
+        """What is shown of each class; its accuracy against the rest mostly counts the rows of the rest."""
+        shown = (mf.precision, mf.recall)
+        return shown if self.metric.averaged(None) in (*shown, mf.accuracy) else (*shown, self.metric)
+
+    def score(self, metric: Metric, method: Method) -> float:
+        """Return any metric of a method on the test rows."""
+        return super().score(_scored_as(metric), method)
 
     @property
     def rows(self) -> str:
@@ -52,8 +62,7 @@ class ClassComparison(Comparison):
 
     def further(self, method: Method) -> dict[str, float]:
         """Return the other scores that are always shown."""
-        right = float(np.average(self.labels == method.predicted, weights=self.weights))
-        return {"accuracy": right, "macro recall": self.score(mf.recall.macro(), method)}
+        return {metric: self.score(mf.get_metric(metric), method) for metric in ("accuracy", "macro recall")}
 
     def confusion(self, method: Method) -> FloatArray:
         """Return how many rows of each class, one per line, were predicted to be of each class."""
@@ -70,12 +79,12 @@ class ClassComparison(Comparison):
 
     def interval(self, method: Method) -> Interval:
         """Return the interval of the score of a method."""
-        return class_score_interval(self.metric, self.labels, method.predicted, self.weights)
+        return class_score_interval(_scored_as(self.metric), self.labels, method.predicted, self.weights)
 
     def advantage(self, one: Method, other: Method) -> Interval:
         """Return the interval of how much better one method is than another."""
         predicted = one.predicted, other.predicted
-        return class_difference_interval(self.metric, self.labels, *predicted, self.weights)
+        return class_difference_interval(_scored_as(self.metric), self.labels, *predicted, self.weights)
 
     def kinds(self) -> dict[str, Any]:
         """Return how many test rows there are of each class, as plain values."""
@@ -88,7 +97,22 @@ class ClassComparison(Comparison):
         for described, method in zip(found["methods"], self.methods, strict=True):
             described["confusion"] = described["confusion"].tolist()
             described["per_class"] = {
-                metric.name: self.of_classes(metric, method).tolist()
-                for metric in (mf.precision, mf.recall, self.metric)
+                metric.name: self.of_classes(metric, method).tolist() for metric in self.class_metrics
             }
         return found
+
+
+def class_metric_name(metric: Metric) -> str:
+    """Return what a metric of several classes is called.
+
+    Examples
+    --------
+    >>> class_metric_name(mf.f1.macro()), class_metric_name(mf.accuracy)
+    ('macro f1', 'accuracy')
+    """
+    return metric.name if metric.average is None else f"{metric.average} {metric.name}"
+
+
+def _scored_as(metric: Metric) -> Metric:
+    # Recall, weighted by the rows of each class, is the share of correct rows.
+    return mf.recall.averaged("weighted") if metric == mf.accuracy else metric

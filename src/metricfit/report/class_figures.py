@@ -6,7 +6,6 @@ from html import escape
 
 import numpy as np
 
-import metricfit as mf
 from metricfit.report.class_comparison import ClassComparison
 
 __all__ = ["class_confusion", "class_scores", "matrix_caption"]
@@ -18,9 +17,7 @@ SHOWN = 20
 def class_scores(comparison: ClassComparison) -> str:
     """Return a table with a line per class: its rows, precision, recall and the metric."""
     method = comparison.methods[0]
-    metrics = [mf.precision, mf.recall]
-    if comparison.metric.averaged(None) not in metrics:
-        metrics.append(comparison.metric)
+    metrics = comparison.class_metrics
     columns = [comparison.of_classes(metric, method) for metric in metrics]
     cells = comparison.confusion(method)
     counts = zip(cells.sum(axis=1), cells.sum(axis=0), strict=True)

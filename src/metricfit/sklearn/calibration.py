@@ -10,6 +10,8 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
 
+from metricfit.sklearn.cuts import checked_rows
+
 __all__ = ["BetaCalibration", "MixedCalibration", "SigmoidCalibration"]
 
 FloatArray = npt.NDArray[np.float64]
@@ -86,8 +88,8 @@ class BetaCalibration:
         slopes. If logits fall with the label, the slopes are 0. Only the
         ratios of weights matter.
         """
-        if weights is not None:
-            given = np.asarray(weights, dtype=np.float64)
+        scores, labels, given = checked_rows(scores, labels, weights)
+        if given is not None:
             weights = given * (len(given) / given.sum())
         (above, below), intercept = _fitted(_sides(scores), labels, weights)
         return cls(float(above), float(below), intercept)

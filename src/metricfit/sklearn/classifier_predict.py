@@ -17,7 +17,7 @@ from metricfit.sklearn.callbacks import completed_epochs
 from metricfit.sklearn.classifier_rows import GivenRows
 from metricfit.sklearn.cut_curve import SLACK, CutRule
 from metricfit.sklearn.decisions import ClassDecision, LabelDecision
-from metricfit.sklearn.inputs import refuse_masked
+from metricfit.sklearn.inputs import refuse_frame, refuse_masked
 from metricfit.sklearn.network import LogitNet
 from metricfit.sklearn.rows import HeldOut, complete, is_positive
 from metricfit.sklearn.targets import averaged_score
@@ -164,6 +164,7 @@ class TrainedNetwork(GivenRows):
     def _logits(self, X: Any) -> FloatArray:
         check_is_fitted(self)
         refuse_masked(X=X)
+        refuse_frame(X)
         X = validate_data(self, X, dtype=np.float32, reset=False, ensure_all_finite="allow-nan")
         # PyTorch warns of arrays that cannot be written to.
         X = np.require(complete(X, getattr(self, "feature_names_in_", None)), requirements="W")

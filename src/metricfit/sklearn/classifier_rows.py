@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
-from metricfit.sklearn.inputs import refuse_dates, refuse_masked
+from metricfit.sklearn.inputs import refuse_dates, refuse_frame, refuse_masked
 from metricfit.sklearn.rows import HeldOut, class_index, complete, row_weights
 from metricfit.sklearn.targets import check_labels, plain_labels
 
@@ -38,6 +38,7 @@ class GivenRows:
 
     def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
         refuse_masked(X=X, y=y)
+        refuse_frame(X)
         if hasattr(X, "columns"):
             for name in X.columns:
                 refuse_dates(name, X[name].dtype)

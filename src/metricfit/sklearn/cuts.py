@@ -5,17 +5,18 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from metricfit import Metric
+from metricfit import Metric, get_metric
 from metricfit.sklearn.cut_curve import Cut, CutCurve, CutRule
 from metricfit.sklearn.inputs import refuse_masked
 
-__all__ = ["best_cut", "cut_at", "cut_by", "expected_cut", "expected_value"]
+__all__ = ["best_cut", "checked_rows", "cut_at", "cut_by", "expected_cut", "expected_value"]
 
 FloatArray = npt.NDArray[np.float64]
+NOT_LABELS = "labels must be 0 and 1; give (labels == positive).astype(int)"
 
 
 def cut_at(
-    metric: Metric,
+    metric: Metric | str,
     scores: npt.ArrayLike,
     labels: npt.ArrayLike,
     threshold: float = 0.0,
@@ -26,8 +27,8 @@ def cut_at(
 
     Parameters
     ----------
-    metric : Metric
-        With its constraints.
+    metric : Metric or str
+        With its constraints, or its name or formula.
     scores, labels : array_like of shape (n,)
         What to decide on, and the truth as 0 and 1.
     threshold : float
@@ -42,12 +43,14 @@ def cut_at(
     >>> cut_at(mf.precision.subject_to(mf.recall >= 0.75), [2.0, 1.0, -1.0], [1, 0, 1])
     Cut(threshold=0.0, value=0.5, violation=0.25)
     """
-    scores, labels, weights = _checked(scores, labels, weights)
-    return CutCurve.of(scores, labels, weights, np.array([threshold], dtype=np.float64)).at(metric, 0)
+    scores, labels, weights = checked_rows(scores, labels, weights)
+    return CutCurve.of(scores, labels, weights, np.array([threshold], dtype=np.float64)).at(
+        get_metric(metric), 0
+    )
 
 
 def best_cut(
-    metric: Metric,
+    metric: Metric | str,
     scores: npt.ArrayLike,
     labels: npt.ArrayLike,
     *,
@@ -73,12 +76,12 @@ def best_cut(
     >>> best_cut(mf.f1, [3.0, 2.0, 1.0, 0.0], [1, 0, 1, 0])
     Cut(threshold=0.5, value=0.8, violation=0.0)
     """
-    scores, labels, weights = _checked(scores, labels, weights)
-    return CutCurve.of(scores, labels, weights, limits=limits).best(metric)
+    scores, labels, weights = checked_rows(scores, labels, weights)
+    return CutCurve.of(scores, labels, weights, limits=limits).best(get_metric(metric))
 
 
 def expected_cut(
-    metric: Metric,
+    metric: Metric | str,
     scores: npt.ArrayLike,
     labels: npt.ArrayLike,
     probabilities: npt.ArrayLike,
@@ -112,8 +115,15 @@ def expected_cut(
     >>> expected_cut(mf.f1, scores, labels, [0.9, 0.7, 0.3, 0.1])
     Cut(threshold=1.5, value=0.5, violation=0.0)
     """
-    scores, labels, weights = _checked(scores, labels, weights)
-    expected = CutCurve.of(scores, np.asarray(probabilities, dtype=np.float64), weights, limits=limits)
+    metric = get_metric(metric)
+    scores, labels, weights = checked_rows(scores, labels, weights)
+    chances = np.asarray(probabilities, dtype=np.float64)
+    if chances.shape != scores.shape or not ((chances >= 0) & (chances <= 1)).all():
+        raise ValueError(
+            f"probabilities must be {len(scores)} numbers from 0 to 1, those of the positive class, as "
+            "predict_proba(X)[:, 1]"
+        )
+    expected = CutCurve.of(scores, chances, weights, limits=limits)
     counted = CutCurve.of(scores, labels, weights, limits=limits)
     return counted.at(metric, expected.best_index(metric, counted))
 
@@ -164,15 +174,25 @@ def expected_value(
     >>> round(expected_value(mf.precision, [2.0, 1.0, -1.0], [0.9, 0.5, 0.1]), 2)
     0.7
     """
-    scores, chances, weights = _checked(scores, probabilities, weights)
+    scores, chances, weights = checked_rows(scores, probabilities, weights)
     return CutCurve.of(scores, chances, weights, np.array([threshold], dtype=np.float64)).at(metric, 0).value
 
 
-def _checked(
+def checked_rows(
     scores: npt.ArrayLike, labels: npt.ArrayLike, weights: npt.ArrayLike | None
 ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+    """Return scores, labels and weights as arrays, or raise an error that says what is wrong with them.
+
+    Examples
+    --------
+    >>> checked_rows([2.0, 1.0], [True, False], None)
+    (array([2., 1.]), array([1., 0.]), None)
+    """
     refuse_masked(scores=scores, labels=labels, weights=weights)
-    scores, labels = np.asarray(scores, dtype=np.float64), np.asarray(labels, dtype=np.float64)
+    labels = np.asarray(labels)
+    if labels.dtype.kind not in "biuf" and not np.isin(labels, (0, 1)).all():
+        raise ValueError(NOT_LABELS)
+    scores, labels = np.asarray(scores, dtype=np.float64), labels.astype(np.float64)
     if scores.ndim != 1 or scores.shape != labels.shape or not len(scores):
         raise ValueError(
             f"a cut needs as many scores as labels, one of each at least, "
@@ -181,7 +201,7 @@ def _checked(
     if np.isnan(scores).any():
         raise ValueError("some scores are nan; leave those rows out of scores and labels")
     if not ((labels >= 0) & (labels <= 1)).all():
-        raise ValueError("labels must be 0 and 1; give (labels == positive).astype(int)")
+        raise ValueError(NOT_LABELS)
     if weights is None:
         return scores, labels, None
     weights = np.asarray(weights, dtype=np.float64)

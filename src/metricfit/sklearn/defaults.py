@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,9 @@ FEW = 20
 EPOCHS = 30
 # With more rows than this, scikit-learn's trees hold out a tenth of them to stop early.
 STOPPED = 10_000
+OBJECTS = np.dtype(object)
+# The square of a larger number overflows when columns are standardised.
+LARGEST = 1e150
 # Of this many rows of the rarer class, a tenth is too few to decide when to stop.
 RARE = 1000
 
@@ -122,9 +126,17 @@ def _plain() -> FunctionTransformer:
 
 
 def _floats(X: Any) -> Any:
-    if hasattr(X, "to_numpy") and hasattr(X, "iloc"):
-        return X.to_numpy(dtype=np.float64, na_value=np.nan)
-    return np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X, dtype=np.float64)
+    if hasattr(X, "iloc") and not (X.dtypes == OBJECTS).any():
+        values = X.to_numpy(dtype=np.float64, na_value=np.nan)
+    else:
+        values = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
+        if values.dtype == OBJECTS:
+            values = np.where(np.frompyfunc(is_missing, 1, 1)(values).astype(bool), np.nan, values)
+        values = values.astype(np.float64)
+    large = np.abs(values) > LARGEST
+    if large.any():
+        raise ValueError(f"X holds {values[large][0]:g}, which is too large; correct it, or make it missing")
+    return values
 
 
 def _texts(X: Any) -> Any:
@@ -139,7 +151,11 @@ def _text(value: Any) -> str | None:
             f"a column holds a {type(value).__name__}, but the argument must be a string or a number in "
             "every row; take such columns apart, or leave them out"
         )
-    return None if is_missing(value) else str(value)
+    if is_missing(value):
+        return None
+    # Whole numbers are floats in a table where some are missing.
+    whole = isinstance(value, float | np.floating) and value.is_integer()
+    return str(int(value)) if whole else str(value)
 
 
 def _one_hot() -> Pipeline:
@@ -162,7 +178,7 @@ def _codes() -> Pipeline:
 def _columns(X: Any) -> tuple[list[int], list[int]]:
     """Return the indices of the columns of numbers and of anything else."""
     if hasattr(X, "columns"):
-        numeric = [_is_numeric(name, X[name].dtype) for name in X.columns]
+        numeric = [_is_numeric(name, X[name]) for name in X.columns]
     else:
         array = np.asarray(X)
         plain = array.dtype.kind in "biuf"
@@ -171,12 +187,17 @@ def _columns(X: Any) -> tuple[list[int], list[int]]:
     return [i for i in indices if numeric[i]], [i for i in indices if not numeric[i]]
 
 
-def _is_numeric(name: object, dtype: Any) -> bool:
+def _is_numeric(name: object, column: Any) -> bool:
+    dtype = column.dtype
     refuse_dates(name, dtype)
     if hasattr(dtype, "is_numeric"):
         return bool(dtype.is_numeric()) or str(dtype) == "Boolean"
-    return getattr(dtype, "kind", "") in ("b", "i", "u", "f")
+    return getattr(dtype, "kind", "") in ("b", "i", "u", "f") or (dtype == OBJECTS and _holds_numbers(column))
 
 
 def _holds_numbers(column: Any) -> bool:
-    return all(value is None or isinstance(value, int | float | np.number | np.bool_) for value in column)
+    """Whether all known values are numbers, as in columns of decimals, or of whole numbers beside None."""
+    known = [value for value in column if not is_missing(value)]
+    return bool(known) and all(
+        isinstance(value, int | float | Decimal | np.number | np.bool_) for value in known
+    )

@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from metricfit import Metric
 from metricfit.sklearn.confidence import need_enough_rows
-from metricfit.sklearn.inputs import CUTS, refuse_masked
+from metricfit.sklearn.inputs import CUTS, refuse_frame, refuse_masked
 
 __all__ = ["check_ensemble_settings", "checked_table", "held_out_rows"]
 
@@ -46,6 +46,7 @@ def checked_table(model: Any, X: Any, y: Any = None) -> Any:
     With labels the names and the number of columns are kept in the model, without they are compared.
     """
     refuse_masked(X=X, y=y)
+    refuse_frame(X)
     checked = X
     if not hasattr(X, "columns"):
         checked = check_array(

@@ -20,6 +20,7 @@ __all__ = [
     "constrained_metric",
     "is_missing",
     "refuse_dates",
+    "refuse_frame",
     "refuse_masked",
 ]
 
@@ -53,6 +54,26 @@ def refuse_masked(**given: Any) -> None:
             raise ValueError(
                 f"{name} is a masked array, whose mask would be ignored; fill it in, or leave those rows out"
             )
+
+
+def refuse_frame(X: Any) -> None:
+    """Raise an error for a data frame that would be taken apart wrongly, or in other words.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> refuse_frame(pd.DataFrame([[1, 2]], columns=["age", "age"]))
+    Traceback (most recent call last):
+        ...
+    ValueError: X has two columns named 'age'; rename one of them
+    """
+    if hasattr(X, "collect_schema") and not hasattr(X, "shape"):
+        raise TypeError("X is a lazy frame, which has no rows yet; give X.collect()")
+    seen: set[Any] = set()
+    for name in getattr(X, "columns", ()):
+        if name in seen:
+            raise ValueError(f"X has two columns named {name!r}; rename one of them")
+        seen.add(name)
 
 
 def refuse_dates(name: object, dtype: Any) -> None:

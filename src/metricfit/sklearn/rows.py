@@ -29,6 +29,7 @@ __all__ = [
 
 FloatArray = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
+NOTHING_HELD_OUT = 'set validation_fraction=None and cut="zero"'
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +67,15 @@ def class_index(classes: npt.NDArray[Any], pos_label: object) -> int:
     if pos_label is None:
         return 1
     if pos_label not in classes:
+        numbered = ""
+        if isinstance(pos_label, str) and np.array_equal(classes, (0, 1)):
+            # They pass numbers to the estimators within.
+            numbered = (
+                "; within VotingClassifier or StackingClassifier, and for the probabilities of "
+                "cross_val_predict, classes are numbered in sorted order: give that number"
+            )
         raise ValueError(
-            f"pos_label={pos_label!r} is not in the target; it has {classes[0]} and {classes[1]}"
+            f"pos_label={pos_label!r} is not in the target; it has {classes[0]} and {classes[1]}{numbered}"
         )
     return 1 if classes[1] == pos_label else 0
 
@@ -195,7 +203,7 @@ def split(labels: Rows, fraction: float, groups: npt.ArrayLike | None, seed: int
     if counts.min() < 2 or held < 2 or len(labels) - held < 2:
         raise ValueError(
             f"holding out a part of {len(labels)} samples needs two of each class at least, "
-            f"got {counts[1]} positives and {counts[0]} negatives; set validation_fraction=None"
+            f"got {counts[1]} positives and {counts[0]} negatives; {NOTHING_HELD_OUT}"
         )
     if groups is None:
         rows, held_out = train_test_split(everything, test_size=held, stratify=labels, random_state=seed)
@@ -225,9 +233,7 @@ def _split_many(labels: Rows, held: int, groups: npt.ArrayLike | None, seed: int
     """Hold out rows of several classes, with equal shares where that is possible, or of several labels."""
     everything = np.arange(len(labels))
     if len(labels) < 4:
-        raise ValueError(
-            f"holding out a part of {len(labels)} samples needs 4 at least; set validation_fraction=None"
-        )
+        raise ValueError(f"holding out a part of {len(labels)} samples needs 4 at least; {NOTHING_HELD_OUT}")
     if groups is not None:
         splitter = GroupShuffleSplit(1, test_size=held / len(labels), random_state=seed)
         rows, held_out = next(splitter.split(everything, groups=np.asarray(groups)))

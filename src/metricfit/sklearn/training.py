@@ -14,7 +14,7 @@ from skorch.callbacks import EarlyStopping
 from skorch.dataset import Dataset
 from skorch.helper import predefined_split
 
-from metricfit import Metric, MetricLoss
+from metricfit import Metric, MetricLoss, UnsupportedMetricError
 from metricfit.data import PositiveSampler
 from metricfit.loss.settings import AUTO_GROUP_SIZE
 from metricfit.sklearn.averaging import AveragedWeights
@@ -146,6 +146,8 @@ def _criterion(model: Any, training: Training, sampler: PositiveSampler) -> torc
 
 def _metric_loss(model: Any, training: Training) -> torch.nn.Module:
     metric, group_size = training.metric(model), model.group_size
+    if metric.why_not_playable:
+        raise UnsupportedMetricError(f'{metric.why_not_playable}; set loss="soft"')
     settings = {"metric": metric, "scale": model.scale, "solver": model.solver, "tol": model.tol}
     if training.labels.ndim == 2 and group_size == "auto":
         return LabelGames(share=model.min_share, **settings)
