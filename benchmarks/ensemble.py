@@ -56,6 +56,8 @@ CODE = 2
 # What no change of this package changes.
 FOREIGN = ("lightgbm", "trees")
 TIE = 0.0005
+# Of a set, to fit on, if that is not more than `--rows`.
+SHARE = 0.7
 LIBRARIES = {"PyTorch": "torch", "scikit-learn": "scikit-learn", "LightGBM": "lightgbm"}
 FITTED: dict[str, Any] = {}
 
@@ -123,7 +125,7 @@ def one(name: str, seed: int, metric: str, folder: Path, rows: int, names: list[
     """Fit and score the wanted methods for a metric on a set."""
     warnings.simplefilter("ignore")
     X, y = tables.load(folder, name)
-    train = min(rows, int(0.7 * len(y)))
+    train = min(rows, int(SHARE * len(y)))
     split = StratifiedShuffleSplit(
         1, train_size=train, test_size=min(20_000, len(y) - train), random_state=seed
     )

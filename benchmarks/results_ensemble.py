@@ -13,8 +13,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import tables
-from ensemble import CODE, FOREIGN
+from ensemble import CODE, FOREIGN, SHARE
 
+from metricfit.experiments.datasets import DATASETS
 from metricfit.experiments.statistics import TIE
 from metricfit.experiments.writing import table
 
@@ -135,23 +136,24 @@ def title(metric: str) -> str:
     return metric.upper() if metric in ("f1", "f2", "mcc") else metric.replace("_", " ")
 
 
-def facts(found: Recorded) -> dict[str, str]:
-    """Return the figures by the names that the templates use."""
+def facts(found: Recorded, name: str = "ensemble") -> dict[str, str]:
+    """Return the figures by the names that the templates use, which begin with `name`."""
     metrics = list(dict.fromkeys(row["metric"] for row in found.rows))
     runs = [len(by_seed) for by_seed in found.values[ENSEMBLE].values()]
     values = {
-        "ensemble_sets": f"{len({name for name, _ in found.values[ENSEMBLE]})}",
-        "ensemble_metrics": f"{len(metrics)}",
-        "ensemble_metric_names": ", ".join(map(title, metrics)),
-        "ensemble_seeds": span(runs),
-        "ensemble_versions": "; ".join(sorted({row["versions"] for row in found.rows if "versions" in row})),
-        "ensemble_runs": f"{sum(runs)}",
-        "ensemble_table": "\n".join(_table(found)),
-        "ensemble_by_metric": "\n".join(_by_metric(found, metrics)),
-        "ensemble_generations": found.generations,
+        f"{name}_sets": f"{len({dataset for dataset, _ in found.values[ENSEMBLE]})}",
+        f"{name}_metrics": f"{len(metrics)}",
+        f"{name}_metric_names": ", ".join(map(title, metrics)),
+        f"{name}_seeds": span(runs),
+        f"{name}_versions": "; ".join(sorted({row["versions"] for row in found.rows if "versions" in row})),
+        f"{name}_seeds_in_words": f"{span(runs)} {'seed' if max(runs) == 1 else 'seeds'} each",
+        f"{name}_runs": f"{sum(runs)}",
+        f"{name}_table": "\n".join(_table(found)),
+        f"{name}_by_metric": "\n".join(_by_metric(found, metrics)),
+        f"{name}_generations": found.generations,
     }
     for method in found.rivals:
-        differences, key = found.less(ENSEMBLE, method), f"ensemble_{method.replace('-', '_')}"
+        differences, key = found.less(ENSEMBLE, method), f"{name}_{method.replace('-', '_')}"
         better, even, _ = differences.counts
         cases = len(differences.by_case)
         if method in AIMS:
@@ -167,6 +169,12 @@ def facts(found: Recorded) -> dict[str, str]:
             f"{key}_behind_cases": ", ".join(differences.behind) or "none",
         }
     return values
+
+
+def rows_to_fit(found: Recorded) -> str:
+    """Return how many rows the smallest and the largest set has to fit on, if all are used, to thousands."""
+    rows = [int(SHARE * DATASETS[dataset].rows) for dataset, _ in found.values[ENSEMBLE]]
+    return f"{round(min(rows), -3):,} to {round(max(rows), -3):,}"
 
 
 def span(numbers: Sequence[int]) -> str:

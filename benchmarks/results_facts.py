@@ -45,6 +45,7 @@ def facts(evidence: Evidence) -> dict[str, str]:
         "partial": ", ".join(sorted({p.dataset for p in points if not p.cell["whole"]})) or "none",
         "seeds": _seeds(points),
         "images_seeds": _seeds(evidence.images),
+        "paper_seeds": _seeds(evidence.paper),
         "tie": f"{TIE:g}",
         "noise": f"{NOISE:g}",
         "versions": ", ".join(_versions(evidence.cells)),
@@ -132,10 +133,12 @@ def _more_epochs(points: Sequence[Point]) -> str:
     found, tuned = _line("", chosen, PLAINEST), _line("", chosen, TUNED)
     names = ", ".join(sorted(whole))
     sets = "set" if len(whole) == 1 else "sets"
+    fewer = sorted({point.cell["epochs_run"] for point in points if point.dataset not in whole})
+    others = f" The other sets had {fewer[0]} to {fewer[-1]}." if fewer else ""
     return (
-        f"On the {len(whole)} {sets} with all 100 epochs for both ({names}) `MetricLoss` is on or "
-        f"above\ncross-entropy in {found['_above']} of {found['_points']} cases, and on or above its tuned "
-        f"threshold in {tuned['_above']} of {tuned['_points']}."
+        f"On the {len(whole)} {sets} with all 100 epochs for both ({names})\n`MetricLoss` is on or above "
+        f"cross-entropy in {found['_above']} of {found['_points']} cases, and on or above its tuned "
+        f"threshold\nin {tuned['_above']} of {tuned['_points']}.{others}"
     )
 
 

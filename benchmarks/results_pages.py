@@ -81,10 +81,13 @@ def pages(found: results_facts.Evidence) -> dict[Path, str]:
 def every_fact(found: results_facts.Evidence) -> dict[str, str]:
     """Return the figures of all benchmarks whose results are recorded, by the names of the templates."""
     ensemble = results_ensemble.Recorded(tables.read(RESULTS / "ensemble.jsonl"))
+    all_rows = results_ensemble.Recorded(tables.read(RESULTS / "ensemble_all_rows.jsonl"))
     spent = costs_of(found)
     return {
         **results_facts.facts(found),
         **results_ensemble.facts(ensemble),
+        **results_ensemble.facts(all_rows, "all_rows"),
+        "all_rows_range": results_ensemble.rows_to_fit(all_rows),
         **results_floors.facts(tables.read(RESULTS / "operating_points.jsonl")),
         **results_boosting.facts(tables.read(RESULTS / "boosting.jsonl")),
         **results_rare.facts(tables.read(RESULTS / "rare_large.jsonl")),
