@@ -13,7 +13,8 @@ DEVICE_ITEMS, CONSTRAINED_ITEMS = 64, 256
 """Largest games that "auto" plays on a GPU, without and with constraints.
 
 Without, the 16 cores beside an H200 were faster at 128 items, for 1 to 64 games. With constraints they take
-up to five times as long, the GPU hardly longer: it was faster at 256 items, the most that was measured.
+up to five times as long, the GPU about as long: it was faster for 16 games of up to 256 items, the most that
+was measured.
 """
 
 
